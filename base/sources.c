@@ -3,35 +3,35 @@
 
 #include <string.h>
 
-static bool has_lay(const struct pw_lie *lie, uint32_t axis, enum pw_lay lay)
+static bool has_lay(const struct pw_value_layout *layout, uint32_t axis, enum pw_lay lay)
 {
-        return lie->mesh[axis] > 1 && lie->sharding.axis[axis].lay == lay;
+        return layout->mesh[axis] > 1 && layout->sharding.axis[axis].lay == lay;
 }
 
 /* The next coordinates along the axes of `lay`, row-major; false behind the last, where they are 0 again. */
-static bool step(const struct pw_lie *lie, enum pw_lay lay, uint32_t coords[PW_MESH_AXES_MAX])
+static bool step(const struct pw_value_layout *layout, enum pw_lay lay, uint32_t coords[PW_MESH_AXES_MAX])
 {
         for (uint32_t a = PW_MESH_AXES_MAX; a-- > 0;) {
-                if (!has_lay(lie, a, lay))
+                if (!has_lay(layout, a, lay))
                         continue;
-                if (++coords[a] < lie->mesh[a])
+                if (++coords[a] < layout->mesh[a])
                         return true;
                 coords[a] = 0;
         }
         return false;
 }
 
-static bool is_near(const struct pw_lie *lie, const struct pw_receiver *receiver, uint32_t place)
+static bool is_near(const struct pw_value_layout *layout, const struct pw_receiver *receiver, uint32_t place)
 {
-        return !lie->places || pw_same_island(&lie->places[place], &receiver->at);
+        return !layout->places || pw_same_island(&layout->places[place], &receiver->at);
 }
 
-static bool side_by_side(const struct pw_lie *lie, uint32_t a, uint32_t b)
+static bool side_by_side(const struct pw_value_layout *layout, uint32_t a, uint32_t b)
 {
-        return !lie->places || pw_same_island(&lie->places[a], &lie->places[b]);
+        return !layout->places || pw_same_island(&layout->places[a], &layout->places[b]);
 }
 
-static bool replica_in_island(const struct pw_lie *lie, const struct pw_receiver *receiver,
+static bool replica_in_island(const struct pw_value_layout *layout, const struct pw_receiver *receiver,
                               const uint32_t replica[PW_MESH_AXES_MAX])
 {
         uint32_t coords[PW_MESH_AXES_MAX];
@@ -39,36 +39,37 @@ static bool replica_in_island(const struct pw_lie *lie, const struct pw_receiver
 
         memcpy(coords, replica, sizeof coords);
         do
-                inside = inside && is_near(lie, receiver, pw_mesh_place(lie->mesh, coords));
-        while (step(lie, PW_LAY_PARTIAL, coords));
+                inside = inside && is_near(layout, receiver, pw_mesh_place(layout->mesh, coords));
+        while (step(layout, PW_LAY_PARTIAL, coords));
         return inside;
 }
 
 /* Set the coordinates along the broadcast axes. */
-static void choose_replica(const struct pw_lie *lie, const struct pw_receiver *receiver, uint32_t coords[PW_MESH_AXES_MAX])
+static void choose_replica(const struct pw_value_layout *layout, const struct pw_receiver *receiver,
+                           uint32_t coords[PW_MESH_AXES_MAX])
 {
         uint32_t own[PW_MESH_AXES_MAX], preferred[PW_MESH_AXES_MAX], number = receiver->number;
 
         if (receiver->place != PW_PLACE_NONE)
-                pw_mesh_coords(lie->mesh, receiver->place, own);
+                pw_mesh_coords(layout->mesh, receiver->place, own);
         memcpy(preferred, coords, sizeof preferred);
         for (uint32_t a = PW_MESH_AXES_MAX; a-- > 0;) {
-                if (!has_lay(lie, a, PW_LAY_BROADCAST))
+                if (!has_lay(layout, a, PW_LAY_BROADCAST))
                         continue;
-                preferred[a] = receiver->place != PW_PLACE_NONE ? own[a] : number % lie->mesh[a];
-                number /= lie->mesh[a];
+                preferred[a] = receiver->place != PW_PLACE_NONE ? own[a] : number % layout->mesh[a];
+                number /= layout->mesh[a];
         }
-        if (!replica_in_island(lie, receiver, preferred)) {
+        if (!replica_in_island(layout, receiver, preferred)) {
                 do {
-                        if (replica_in_island(lie, receiver, coords))
+                        if (replica_in_island(layout, receiver, coords))
                                 return;
-                } while (step(lie, PW_LAY_BROADCAST, coords));
+                } while (step(layout, PW_LAY_BROADCAST, coords));
         }
         memcpy(coords, preferred, sizeof preferred);
 }
 
 /* One place of each island stands for its sum: the receiver's own, else the one that its number gives. */
-static uint32_t keep_one_of_each_island(const struct pw_lie *lie, const struct pw_receiver *receiver, uint32_t *places,
+static uint32_t keep_one_of_each_island(const struct pw_value_layout *layout, const struct pw_receiver *receiver, uint32_t *places,
                                         uint32_t count)
 {
         uint32_t kept = 0;
@@ -77,14 +78,14 @@ static uint32_t keep_one_of_each_island(const struct pw_lie *lie, const struct p
                 uint32_t first = places[i], same = 1, chosen = first, pick;
                 bool met = false;
                 for (uint32_t k = 0; k < kept && !met; k++)
-                        met = side_by_side(lie, places[k], first);
+                        met = side_by_side(layout, places[k], first);
                 if (met)
                         continue;
                 for (uint32_t k = i + 1; k < count; k++)
-                        same += side_by_side(lie, places[k], first);
+                        same += side_by_side(layout, places[k], first);
                 pick = receiver->number % same;
                 for (uint32_t k = i; k < count; k++) {
-                        if (!side_by_side(lie, places[k], first))
+                        if (!side_by_side(layout, places[k], first))
                                 continue;
                         if (places[k] == receiver->place || !pick--)
                                 chosen = places[k];
@@ -97,19 +98,19 @@ static uint32_t keep_one_of_each_island(const struct pw_lie *lie, const struct p
 }
 
 /* The contributions of one replica of one part that `receiver` reads, in rank order. */
-static uint32_t contributions(const struct pw_lie *lie, const struct pw_receiver *receiver, uint32_t coords[PW_MESH_AXES_MAX],
-                              uint32_t *ret_places)
+static uint32_t contributions(const struct pw_value_layout *layout, const struct pw_receiver *receiver,
+                              uint32_t coords[PW_MESH_AXES_MAX], uint32_t *ret_places)
 {
         bool own_island = receiver->flags & PW_SOURCES_OWN_ISLAND;
         uint32_t count = 0, kept = 0;
 
         do {
-                uint32_t place = pw_mesh_place(lie->mesh, coords);
-                if (!own_island || is_near(lie, receiver, place))
+                uint32_t place = pw_mesh_place(layout->mesh, coords);
+                if (!own_island || is_near(layout, receiver, place))
                         ret_places[count++] = place;
-        } while (step(lie, PW_LAY_PARTIAL, coords));
+        } while (step(layout, PW_LAY_PARTIAL, coords));
         if (receiver->flags & PW_SOURCES_REDUCED)
-                count = keep_one_of_each_island(lie, receiver, ret_places, count);
+                count = keep_one_of_each_island(layout, receiver, ret_places, count);
         if (own_island || receiver->part_count <= 1)
                 return count;
         for (uint32_t i = receiver->part; i < count; i += receiver->part_count)
@@ -117,7 +118,8 @@ static uint32_t contributions(const struct pw_lie *lie, const struct pw_receiver
         return kept;
 }
 
-uint32_t pw_sources(const struct pw_lie *lie, const struct pw_receiver *receiver, uint32_t *ret_places, uint32_t *ret_groups)
+uint32_t pw_sources(const struct pw_value_layout *layout, const struct pw_receiver *receiver, uint32_t *ret_places,
+                    uint32_t *ret_groups)
 {
         uint32_t part[PW_MESH_AXES_MAX] = { 0 }, count = 0, group = 0;
 
@@ -126,16 +128,16 @@ uint32_t pw_sources(const struct pw_lie *lie, const struct pw_receiver *receiver
         do {
                 uint32_t coords[PW_MESH_AXES_MAX], found;
                 struct pw_box box, common;
-                pw_shard_box(&lie->dims, &lie->sharding, lie->mesh, pw_mesh_place(lie->mesh, part), &box);
+                pw_shard_box(&layout->dims, &layout->sharding, layout->mesh, pw_mesh_place(layout->mesh, part), &box);
                 if (!pw_box_meet(&box, &receiver->wanted, &common))
                         continue;
                 memcpy(coords, part, sizeof coords);
-                choose_replica(lie, receiver, coords);
-                found = contributions(lie, receiver, coords, ret_places + count);
+                choose_replica(layout, receiver, coords);
+                found = contributions(layout, receiver, coords, ret_places + count);
                 for (uint32_t i = 0; i < found; i++)
                         ret_groups[count++] = group;
                 group += found > 0;
-        } while (step(lie, PW_LAY_SPLIT, part));
+        } while (step(layout, PW_LAY_SPLIT, part));
         return count;
 }
 

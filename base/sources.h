@@ -20,7 +20,7 @@ enum pw_sources_flag {
 };
 
 /* A value as it lies. */
-struct pw_lie {
+struct pw_value_layout {
         struct pw_dims dims; /* of the whole value */
         struct pw_sharding sharding;
         uint32_t mesh[PW_MESH_AXES_MAX];
@@ -40,7 +40,8 @@ struct pw_receiver {
 
 /* The sources of `receiver`: *ret_places and *ret_groups have room for pw_mesh_count(mesh) items; groups count from 0 and are
  * consecutive. Returns how many. An empty box has none; neither has a part whose contributions all go to other receivers. */
-uint32_t pw_sources(const struct pw_lie *lie, const struct pw_receiver *receiver, uint32_t *ret_places, uint32_t *ret_groups);
+uint32_t pw_sources(const struct pw_value_layout *layout, const struct pw_receiver *receiver, uint32_t *ret_places,
+                    uint32_t *ret_groups);
 /* `part` and `part_count` of place `place` of a destination of `sharding` over `mesh`. */
 void pw_sources_part(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place, uint32_t *ret_part,
                      uint32_t *ret_part_count);

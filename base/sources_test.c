@@ -25,9 +25,9 @@ static const struct pw_slice_place two_hosts[PLACES_MAX] = { IN(5, 0), IN(5, 0),
                                                              IN(9, 0), IN(9, 0), IN(9, 0), IN(9, 0) };
 
 /* How often a receiver's wanted box is covered: each contribution counts 1, so a whole value counts `contributions`. */
-static void check_cover(const struct pw_lie *lie, const struct pw_receiver *receiver, uint64_t contributions)
+static void check_cover(const struct pw_value_layout *layout, const struct pw_receiver *receiver, uint64_t contributions)
 {
-        uint32_t places[PLACES_MAX], groups[PLACES_MAX], count = pw_sources(lie, receiver, places, groups);
+        uint32_t places[PLACES_MAX], groups[PLACES_MAX], count = pw_sources(layout, receiver, places, groups);
         int32_t covered[ELEMENTS_MAX] = { 0 }, ones[ELEMENTS_MAX];
         uint64_t elements = pw_box_elements(&receiver->wanted);
 
@@ -35,7 +35,7 @@ static void check_cover(const struct pw_lie *lie, const struct pw_receiver *rece
                 ones[i] = 1;
         for (uint32_t i = 0; i < count; i++) {
                 struct pw_box box, part;
-                pw_shard_box(&lie->dims, &lie->sharding, lie->mesh, places[i], &box);
+                pw_shard_box(&layout->dims, &layout->sharding, layout->mesh, places[i], &box);
                 assert_true(pw_box_meet(&box, &receiver->wanted, &part));
                 assert_int_equal(pw_box_reduce(covered, &receiver->wanted, ones, &box, &part, PW_I32, PW_SUM), PW_OK);
                 if (i && groups[i] == groups[i - 1])
@@ -47,11 +47,11 @@ static void check_cover(const struct pw_lie *lie, const struct pw_receiver *rece
                 assert_int_equal(covered[i], contributions);
 }
 
-static uint64_t contributions_of(const struct pw_lie *lie)
+static uint64_t contributions_of(const struct pw_value_layout *layout)
 {
         uint32_t part, part_count;
 
-        pw_sources_part(&lie->sharding, lie->mesh, 0, &part, &part_count);
+        pw_sources_part(&layout->sharding, layout->mesh, 0, &part, &part_count);
         return part_count;
 }
 
@@ -59,17 +59,17 @@ static uint64_t contributions_of(const struct pw_lie *lie)
 static void check_mesh(const uint32_t mesh[PW_MESH_AXES_MAX], const struct pw_slice_place *at)
 {
         for (uint32_t i = 0; i < pw_array_count(lays) * pw_array_count(lays) * 9; i++) {
-                struct pw_lie lie = { .dims = PW_DIMS(5, 3), .places = at };
+                struct pw_value_layout layout = { .dims = PW_DIMS(5, 3), .places = at };
                 struct pw_sharding to = { { lays[i % 3], lays[i / 3 % 3] } };
-                lie.sharding = (struct pw_sharding){ { lays[i / 9 % 4], lays[i / 36 % 4] } };
-                memcpy(lie.mesh, mesh, sizeof lie.mesh);
+                layout.sharding = (struct pw_sharding){ { lays[i / 9 % 4], lays[i / 36 % 4] } };
+                memcpy(layout.mesh, mesh, sizeof layout.mesh);
                 for (uint32_t place = 0; place < pw_mesh_count(mesh); place++) {
                         struct pw_receiver receiver = { .place = place, .number = place, .at = at[place],
                                                         .part_count = 1 };
-                        pw_shard_box(&lie.dims, &to, mesh, place, &receiver.wanted);
-                        check_cover(&lie, &receiver, contributions_of(&lie));
+                        pw_shard_box(&layout.dims, &to, mesh, place, &receiver.wanted);
+                        check_cover(&layout, &receiver, contributions_of(&layout));
                         receiver.place = PW_PLACE_NONE;
-                        check_cover(&lie, &receiver, contributions_of(&lie));
+                        check_cover(&layout, &receiver, contributions_of(&layout));
                 }
         }
 }
@@ -84,29 +84,30 @@ static void test_every_layout_is_covered(void **state)
         }
 }
 
-static uint32_t ask(const struct pw_lie *lie, struct pw_receiver receiver, uint32_t ret_places[PLACES_MAX])
+static uint32_t ask(const struct pw_value_layout *layout, struct pw_receiver receiver, uint32_t ret_places[PLACES_MAX])
 {
         uint32_t groups[PLACES_MAX];
 
-        receiver.wanted = (struct pw_box){ .rank = lie->dims.rank };
-        memcpy(receiver.wanted.size, lie->dims.dim, sizeof receiver.wanted.size);
-        return pw_sources(lie, &receiver, ret_places, groups);
+        receiver.wanted = (struct pw_box){ .rank = layout->dims.rank };
+        memcpy(receiver.wanted.size, layout->dims.dim, sizeof receiver.wanted.size);
+        return pw_sources(layout, &receiver, ret_places, groups);
 }
 
 /* Replicas: the own one, else one in the own island, else receivers spread over them. */
 static void test_replicas(void **state)
 {
-        struct pw_lie lie = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_BROADCAST, .places = halves };
+        struct pw_value_layout layout = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_BROADCAST, .places = halves };
         uint32_t places[PLACES_MAX];
         (void)state;
 
-        assert_int_equal(ask(&lie, (struct pw_receiver){ .place = 6, .at = IN(0, 1), .part_count = 1 }, places), 1);
+        assert_int_equal(ask(&layout, (struct pw_receiver){ .place = 6, .at = IN(0, 1), .part_count = 1 }, places), 1);
         assert_int_equal(places[0], 6);
         assert_int_equal(
-                ask(&lie, (struct pw_receiver){ .place = PW_PLACE_NONE, .number = 1, .at = IN(0, 1), .part_count = 1 }, places), 1);
+                ask(&layout, (struct pw_receiver){ .place = PW_PLACE_NONE, .number = 1, .at = IN(0, 1), .part_count = 1 },
+                    places), 1);
         assert_int_equal(places[0], 4);
         for (uint32_t number = 0; number < 8; number++) {
-                assert_int_equal(ask(&lie,
+                assert_int_equal(ask(&layout,
                                      (struct pw_receiver){ .place = PW_PLACE_NONE, .number = number, .at = IN(0, 7),
                                                            .part_count = 1 },
                                      places), 1);
@@ -117,18 +118,18 @@ static void test_replicas(void **state)
 /* A reduction in two steps: within the island, then one of each island. */
 static void check_two_steps(const struct pw_slice_place *at)
 {
-        struct pw_lie lie = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_PARTIAL(PW_SUM), .places = at };
+        struct pw_value_layout layout = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_PARTIAL(PW_SUM), .places = at };
         struct pw_receiver receiver = { .place = 5, .number = 5, .at = at[5], .part = 5, .part_count = 8 };
         uint32_t places[PLACES_MAX];
 
         receiver.flags = PW_SOURCES_OWN_ISLAND;
-        assert_int_equal(ask(&lie, receiver, places), 4);
+        assert_int_equal(ask(&layout, receiver, places), 4);
         for (uint32_t i = 0; i < 4; i++)
                 assert_int_equal(places[i], 4 + i);
         receiver.flags = PW_SOURCES_REDUCED;
         receiver.part = 0;
         receiver.part_count = 1;
-        assert_int_equal(ask(&lie, receiver, places), 2);
+        assert_int_equal(ask(&layout, receiver, places), 2);
         assert_int_equal(places[0], 1); /* 5 modulo the 4 places of island 0 */
         assert_int_equal(places[1], 5); /* its own */
 }
@@ -143,27 +144,28 @@ static void test_two_steps(void **state)
 /* Partial to partial: together the receivers read each contribution once. */
 static void test_partial_stays_partial(void **state)
 {
-        struct pw_lie lie = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_PARTIAL(PW_SUM) };
+        struct pw_value_layout layout = { .dims = PW_DIMS(3), .mesh = { 8, 0 }, .sharding = PW_PARTIAL(PW_SUM) };
         uint32_t seen[8] = { 0 }, places[PLACES_MAX];
         (void)state;
 
         for (uint32_t part = 0; part < 3; part++) {
-                uint32_t count = ask(&lie, (struct pw_receiver){ .place = PW_PLACE_NONE, .part = part, .part_count = 3 }, places);
+                uint32_t count = ask(&layout, (struct pw_receiver){ .place = PW_PLACE_NONE, .part = part, .part_count = 3 },
+                                     places);
                 for (uint32_t i = 0; i < count; i++)
                         seen[places[i]]++;
         }
         for (uint32_t i = 0; i < 8; i++)
                 assert_int_equal(seen[i], 1);
-        assert_int_equal(ask(&lie, (struct pw_receiver){ .place = PW_PLACE_NONE, .part = 9, .part_count = 16 }, places), 0);
+        assert_int_equal(ask(&layout, (struct pw_receiver){ .place = PW_PLACE_NONE, .part = 9, .part_count = 16 }, places), 0);
 }
 
 static void test_nothing_wanted(void **state)
 {
-        struct pw_lie lie = { .dims = PW_DIMS(0, 4), .mesh = { 4, 0 }, .sharding = PW_SPLIT(1) };
+        struct pw_value_layout layout = { .dims = PW_DIMS(0, 4), .mesh = { 4, 0 }, .sharding = PW_SPLIT(1) };
         uint32_t places[PLACES_MAX];
         (void)state;
 
-        assert_int_equal(ask(&lie, (struct pw_receiver){ .place = 0, .part_count = 1 }, places), 0);
+        assert_int_equal(ask(&layout, (struct pw_receiver){ .place = 0, .part_count = 1 }, places), 0);
 }
 
 int main(void)

@@ -6,14 +6,14 @@
 #include <stdio.h>
 
 /* How the input lies, and at which place the own device has a part of it. */
-static uint32_t input_lie(const struct pw_exec_gang *gang, const struct pw_run_input *input, struct pw_lie *ret_lie)
+static uint32_t input_layout(const struct pw_exec_gang *gang, const struct pw_run_input *input, struct pw_value_layout *ret_layout)
 {
         const struct pw_run_shard *shards = PW_RUN_AT(gang->view->record, struct pw_run_shard, input->shards);
         const struct pw_image_value *to = pw_image_value(gang->view->program->image, gang->node->outputs[0].value);
         uint32_t place = PW_PLACE_NONE;
 
-        *ret_lie = (struct pw_lie){ .dims = to->dims, .sharding = input->sharding };
-        memcpy(ret_lie->mesh, input->mesh, sizeof ret_lie->mesh);
+        *ret_layout = (struct pw_value_layout){ .dims = to->dims, .sharding = input->sharding };
+        memcpy(ret_layout->mesh, input->mesh, sizeof ret_layout->mesh);
         for (uint32_t i = 0; !input->is_inline && i < input->shard_count; i++)
                 if (shards[i].device == gang->launch->given.device)
                         place = shards[i].place;
@@ -25,24 +25,24 @@ static enum pw_status sources_find(struct pw_exec_gang *gang, const struct pw_ru
 {
         struct pw_program_node *node = gang->node;
         struct pw_exec_program *program = gang->view->program;
-        struct pw_lie lie;
-        uint32_t place = input_lie(gang, input, &lie);
+        struct pw_value_layout layout;
+        uint32_t place = input_layout(gang, input, &layout);
         struct pw_program_wanted wanted = {
-                .lie = &lie,
+                .layout = &layout,
                 .to = pw_image_value(program->image, node->outputs[0].value),
                 .to_slice = &program->slices[node->image->slice],
                 .own_place = place,
                 .op = node->image->op,
         };
 
-        if (node->load_known && node->load_place == place && !memcmp(lie.mesh, node->load_lie.mesh, sizeof lie.mesh) &&
-            !memcmp(&lie.sharding, &node->load_lie.sharding, sizeof lie.sharding))
+        if (node->load_known && node->load_place == place && !memcmp(layout.mesh, node->load_layout.mesh, sizeof layout.mesh) &&
+            !memcmp(&layout.sharding, &node->load_layout.sharding, sizeof layout.sharding))
                 return PW_OK;
         node->load_known = false;
         if (pw_program_sources_find(program, &wanted, &node->sources, ret_err) != PW_OK)
                 return ret_err->status;
         node->load_known = true;
-        node->load_lie = lie;
+        node->load_layout = layout;
         node->load_place = place;
         return PW_OK;
 }

@@ -116,19 +116,19 @@ enum pw_status pw_program_sources_find(struct pw_exec_program *program, const st
                                        struct pw_program_sources *ret_sources, struct pw_error *ret_err)
 {
         const struct pw_exec_program_slice *slice = wanted->to_slice;
-        const struct pw_lie *lie = wanted->lie;
+        const struct pw_value_layout *layout = wanted->layout;
         struct pw_receiver receiver = { .place = wanted->own_place, .number = slice->place, .at = wanted->at,
                                         .flags = wanted->flags };
         struct pw_program_sources found;
 
-        if (!sources_alloc(program, pw_mesh_count(lie->mesh), ret_sources, &found))
+        if (!sources_alloc(program, pw_mesh_count(layout->mesh), ret_sources, &found))
                 return no_memory(ret_err);
         pw_shard_box(&wanted->to->dims, &wanted->to->sharding, slice->mesh, slice->place, &found.to_box);
         receiver.wanted = found.to_box;
         pw_sources_part(&wanted->to->sharding, slice->mesh, slice->place, &receiver.part, &receiver.part_count);
-        found.count = pw_sources(lie, &receiver, found.places, found.groups);
+        found.count = pw_sources(layout, &receiver, found.places, found.groups);
         for (uint32_t i = 0; i < found.count; i++) {
-                pw_shard_box(&lie->dims, &lie->sharding, lie->mesh, found.places[i], &found.sources[i].box);
+                pw_shard_box(&layout->dims, &layout->sharding, layout->mesh, found.places[i], &found.sources[i].box);
                 found.sources[i].bytes = pw_box_elements(&found.sources[i].box) * pw_dtype_bytes(wanted->to->dtype);
         }
         found.uncovered = !covered(&found);
@@ -142,13 +142,13 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
 {
         const struct pw_image_value *from = pw_image_value(program->image, node->inputs[0].value);
         const struct pw_exec_program_slice *slice = &program->slices[node->image->source_slice];
-        struct pw_lie lie = { .dims = from->dims, .sharding = from->sharding, .places = slice->places };
+        struct pw_value_layout layout = { .dims = from->dims, .sharding = from->sharding, .places = slice->places };
 
         if (!(node->part & PW_PART_RECEIVER))
                 return PW_OK;
-        memcpy(lie.mesh, slice->mesh, sizeof lie.mesh);
+        memcpy(layout.mesh, slice->mesh, sizeof layout.mesh);
         return pw_program_sources_find(program, &(struct pw_program_wanted){
-                .lie = &lie,
+                .layout = &layout,
                 .to = pw_image_value(program->image, node->outputs[0].value),
                 .to_slice = &program->slices[node->image->slice],
                 .own_place = node->image->slice == node->image->source_slice ? slice->place : PW_PLACE_NONE, /* as lowering asks */

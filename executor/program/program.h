@@ -67,8 +67,8 @@ struct pw_program_node {
         struct pw_task task;                /* of a call: all but data pointers, text and services */
         struct pw_program_wait *waits, *behind; /* in the run itself; in those whose blocks it took over */
         uint32_t wait_count, behind_count;
-        struct pw_program_sources sources;  /* of a receiver; of a load: of an input that lies as `load_lie` says, if load_known */
-        struct pw_lie load_lie;
+        struct pw_program_sources sources;  /* of a receiver; of a load: of an input in `load_layout`, if load_known */
+        struct pw_value_layout load_layout;
         uint32_t load_place;
         bool load_known;
         /* For the measured peak: bytes of block rooms that are dead before it, and that it makes alive. */
@@ -122,9 +122,9 @@ PW_MUST_CHECK enum pw_status pw_program_node_resolve(struct pw_programs *program
  * mapped already: one that harms its process as it is loaded does so in a gang of its own, which is done or failed without it.
  * Blocks: where the module is loaded. */
 void pw_program_function_find(const struct pw_programs *programs, struct pw_exec_program *program, struct pw_program_node *node);
-/* What place `place` of a destination reads of a value that lies as `lie` says. `own_place`: its place there. */
+/* What place `place` of a destination reads of a value that lies as `layout` says. `own_place`: its place there. */
 struct pw_program_wanted {
-        const struct pw_lie *lie;
+        const struct pw_value_layout *layout;
         const struct pw_image_value *to;
         const struct pw_exec_program_slice *to_slice;
         uint32_t own_place, flags;

@@ -98,7 +98,7 @@ static void write_shards(const struct pw_host_input *input, struct pw_run_shard 
                         *shards++ = shard_of(input, i);
 }
 
-static void write_lie(const struct pw_host_result *result, struct pw_run_input *input)
+static void write_layout(const struct pw_host_result *result, struct pw_run_input *input)
 {
         if (pw_dims_bytes(result->type->value.dtype, &result->type->value.dims, &input->bytes, NULL) != PW_OK)
                 input->bytes = 0;
@@ -121,7 +121,7 @@ static void write_input(struct writer *writer, const struct pw_host_run *run, ui
                 write_host_input(place, &inputs[index], at(writer, offset));
                 return;
         }
-        write_lie(place->result, &inputs[index]);
+        write_layout(place->result, &inputs[index]);
         write_shards(place, at(writer, offset));
 }
 

@@ -42,101 +42,101 @@ uint64_t pw_sim_whole_count(const struct pw_dims *dims)
         return count;
 }
 
-static struct pw_box box_at(const struct pw_sim_lie *lie, uint32_t place)
+static struct pw_box box_at(const struct pw_sim_layout *layout, uint32_t place)
 {
         struct pw_box box;
 
-        pw_shard_box(&lie->dims, &lie->sharding, lie->slice->mesh, place, &box);
+        pw_shard_box(&layout->dims, &layout->sharding, layout->slice->mesh, place, &box);
         return box;
 }
 
-uint64_t pw_sim_count(const struct pw_sim_lie *lie, uint32_t place)
+uint64_t pw_sim_count(const struct pw_sim_layout *layout, uint32_t place)
 {
-        struct pw_box box = box_at(lie, place);
+        struct pw_box box = box_at(layout, place);
 
         return pw_box_elements(&box);
 }
 
-static bool is_lay(const struct pw_sim_lie *lie, uint32_t axis, enum pw_lay lay)
+static bool is_lay(const struct pw_sim_layout *layout, uint32_t axis, enum pw_lay lay)
 {
-        return lie->slice->mesh[axis] > 1 && lie->sharding.axis[axis].lay == lay;
+        return layout->slice->mesh[axis] > 1 && layout->sharding.axis[axis].lay == lay;
 }
 
-int32_t *pw_sim_gather(const struct pw_sim_lie *lie, uint32_t replica)
+int32_t *pw_sim_gather(const struct pw_sim_layout *layout, uint32_t replica)
 {
-        int32_t *whole = calloc(pw_sim_whole_count(&lie->dims) + 1, sizeof *whole);
-        struct pw_box all = { .rank = lie->dims.rank };
+        int32_t *whole = calloc(pw_sim_whole_count(&layout->dims) + 1, sizeof *whole);
+        struct pw_box all = { .rank = layout->dims.rank };
         uint32_t chosen[PW_MESH_AXES_MAX];
 
-        memcpy(all.size, lie->dims.dim, sizeof all.size);
-        pw_mesh_coords(lie->slice->mesh, replica, chosen);
-        for (uint32_t place = 0; place < lie->slice->device_count; place++) {
-                struct pw_box box = box_at(lie, place);
+        memcpy(all.size, layout->dims.dim, sizeof all.size);
+        pw_mesh_coords(layout->slice->mesh, replica, chosen);
+        for (uint32_t place = 0; place < layout->slice->device_count; place++) {
+                struct pw_box box = box_at(layout, place);
                 uint32_t coords[PW_MESH_AXES_MAX];
                 bool first = true, counts = true;
                 enum pw_op op = PW_SUM;
-                pw_mesh_coords(lie->slice->mesh, place, coords);
+                pw_mesh_coords(layout->slice->mesh, place, coords);
                 for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
-                        if (is_lay(lie, i, PW_LAY_BROADCAST))
+                        if (is_lay(layout, i, PW_LAY_BROADCAST))
                                 counts = counts && coords[i] == chosen[i];
-                        if (!is_lay(lie, i, PW_LAY_PARTIAL))
+                        if (!is_lay(layout, i, PW_LAY_PARTIAL))
                                 continue;
                         first = first && !coords[i];
-                        op = (enum pw_op)lie->sharding.axis[i].op;
+                        op = (enum pw_op)layout->sharding.axis[i].op;
                 }
                 if (counts && first)
-                        pw_box_copy(whole, &all, lie->shards[place], &box, &box, sizeof *whole);
+                        pw_box_copy(whole, &all, layout->shards[place], &box, &box, sizeof *whole);
                 else if (counts)
-                        assert_int_equal(pw_box_reduce(whole, &all, lie->shards[place], &box, &box, PW_I32, op), PW_OK);
+                        assert_int_equal(pw_box_reduce(whole, &all, layout->shards[place], &box, &box, PW_I32, op), PW_OK);
         }
         return whole;
 }
 
 /* Memory for the shards of the value. */
-static void make_shards(struct pw_sim_lie *lie)
+static void make_shards(struct pw_sim_layout *layout)
 {
-        lie->shards = calloc(lie->slice->device_count, sizeof *lie->shards);
-        for (uint32_t place = 0; place < lie->slice->device_count; place++)
-                lie->shards[place] = calloc(pw_sim_count(lie, place) + 1, sizeof **lie->shards);
+        layout->shards = calloc(layout->slice->device_count, sizeof *layout->shards);
+        for (uint32_t place = 0; place < layout->slice->device_count; place++)
+                layout->shards[place] = calloc(pw_sim_count(layout, place) + 1, sizeof **layout->shards);
 }
 
-static void free_shards(struct pw_sim_lie *lie)
+static void free_shards(struct pw_sim_layout *layout)
 {
-        for (uint32_t place = 0; lie->shards && place < lie->slice->device_count; place++)
-                free(lie->shards[place]);
-        free(lie->shards);
+        for (uint32_t place = 0; layout->shards && place < layout->slice->device_count; place++)
+                free(layout->shards[place]);
+        free(layout->shards);
 }
 
 /* Cut a whole value into shards. Of what stays partial, one place has it all and the others nothing. */
-static void cut(struct pw_sim_lie *lie, const int32_t *whole)
+static void cut(struct pw_sim_layout *layout, const int32_t *whole)
 {
         static const int32_t nothing[] = { [PW_SUM] = 0, [PW_MAX] = INT32_MIN, [PW_MIN] = INT32_MAX, [PW_PROD] = 1 };
-        struct pw_box all = { .rank = lie->dims.rank };
+        struct pw_box all = { .rank = layout->dims.rank };
 
-        memcpy(all.size, lie->dims.dim, sizeof all.size);
-        make_shards(lie);
-        for (uint32_t place = 0; place < lie->slice->device_count; place++) {
-                struct pw_box box = box_at(lie, place);
+        memcpy(all.size, layout->dims.dim, sizeof all.size);
+        make_shards(layout);
+        for (uint32_t place = 0; place < layout->slice->device_count; place++) {
+                struct pw_box box = box_at(layout, place);
                 uint32_t coords[PW_MESH_AXES_MAX];
-                pw_mesh_coords(lie->slice->mesh, place, coords);
-                pw_box_copy(lie->shards[place], &box, whole, &all, &box, sizeof *whole);
+                pw_mesh_coords(layout->slice->mesh, place, coords);
+                pw_box_copy(layout->shards[place], &box, whole, &all, &box, sizeof *whole);
                 for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                        if (is_lay(lie, i, PW_LAY_PARTIAL) && coords[i])
+                        if (is_lay(layout, i, PW_LAY_PARTIAL) && coords[i])
                                 for (uint64_t j = 0; j < pw_box_elements(&box); j++)
-                                        lie->shards[place][j] = nothing[lie->sharding.axis[i].op];
+                                        layout->shards[place][j] = nothing[layout->sharding.axis[i].op];
         }
 }
 
-static void convert(const struct pw_sim_lie *from, struct pw_sim_lie *to)
+static void convert(const struct pw_sim_layout *from, struct pw_sim_layout *to)
 {
         pw_auto_free int32_t *whole = pw_sim_gather(from, 0);
 
         cut(to, whole);
 }
 
-static void call_everywhere(const struct pw_graph *graph, const struct pw_graph_call *call, struct pw_sim_lie *values)
+static void call_everywhere(const struct pw_graph *graph, const struct pw_graph_call *call, struct pw_sim_layout *values)
 {
-        struct pw_sim_lie args[PW_TASK_ARGS_MAX];
+        struct pw_sim_layout args[PW_TASK_ARGS_MAX];
 
         for (uint32_t i = 0; i < call->arg_count; i++) {
                 args[i] = values[call->args[i]];
@@ -163,7 +163,7 @@ static void call_everywhere(const struct pw_graph *graph, const struct pw_graph_
                 free_shards(&args[i]);
 }
 
-static void evaluate(const struct pw_graph *graph, struct pw_sim_lie *values)
+static void evaluate(const struct pw_graph *graph, struct pw_sim_layout *values)
 {
         uint32_t input = 0;
 
@@ -186,12 +186,12 @@ static void evaluate(const struct pw_graph *graph, struct pw_sim_lie *values)
 
 int32_t **pw_sim_direct(const struct pw_graph *graph)
 {
-        struct pw_sim_lie *values = calloc(graph->value_count, sizeof *values);
+        struct pw_sim_layout *values = calloc(graph->value_count, sizeof *values);
         int32_t **results = calloc(graph->result_count, sizeof *results);
 
         for (uint32_t i = 0; i < graph->value_count; i++) {
                 const struct pw_graph_value *value = &graph->values[i];
-                values[i] = (struct pw_sim_lie){ value->dims, value->sharding, &graph->slices[value->slice], NULL };
+                values[i] = (struct pw_sim_layout){ value->dims, value->sharding, &graph->slices[value->slice], NULL };
         }
         evaluate(graph, values);
         for (uint32_t i = 0; i < graph->result_count; i++)

@@ -53,11 +53,11 @@ static int32_t *data_of(const struct sim *sim, uint32_t value, uint32_t place)
         return (int32_t *)(void *)(room_of(sim, value, place) + PW_ROOM_HEAD);
 }
 
-static struct pw_sim_lie lie_of(const struct sim *sim, uint32_t value)
+static struct pw_sim_layout layout_of(const struct sim *sim, uint32_t value)
 {
         const struct pw_image_value *image = pw_image_value(sim->image, value);
 
-        return (struct pw_sim_lie){ image->dims, image->sharding, slice_of(sim, image->slice), NULL };
+        return (struct pw_sim_layout){ image->dims, image->sharding, slice_of(sim, image->slice), NULL };
 }
 
 static uint32_t cell(const struct sim *sim, uint32_t node, uint32_t device)
@@ -82,15 +82,15 @@ static void spoil(const struct sim *sim, uint32_t value, uint32_t place)
 static void fill_from_input(const struct sim *sim, uint32_t input, uint32_t place)
 {
         uint32_t value = PW_IMAGE_AT(sim->image, struct pw_image_input, sim->image->inputs)[input].value;
-        struct pw_sim_lie lie = lie_of(sim, value);
-        struct pw_box all = { .rank = lie.dims.rank }, box;
-        uint64_t count = pw_sim_whole_count(&lie.dims);
+        struct pw_sim_layout layout = layout_of(sim, value);
+        struct pw_box all = { .rank = layout.dims.rank }, box;
+        uint64_t count = pw_sim_whole_count(&layout.dims);
         pw_auto_free int32_t *whole = calloc(count + 1, sizeof *whole);
 
         for (uint64_t i = 0; i < count; i++)
                 whole[i] = pw_sim_input(input, i);
-        memcpy(all.size, lie.dims.dim, sizeof all.size);
-        pw_shard_box(&lie.dims, &lie.sharding, lie.slice->mesh, place, &box);
+        memcpy(all.size, layout.dims.dim, sizeof all.size);
+        pw_shard_box(&layout.dims, &layout.sharding, layout.slice->mesh, place, &box);
         spoil(sim, value, place);
         pw_box_copy(data_of(sim, value, place), &box, whole, &all, &box, sizeof *whole);
 }
@@ -106,15 +106,15 @@ static void run_call(const struct sim *sim, const struct pw_image_node *node, ui
         struct pw_sim_task task = { .input_count = node->input_count, .output_count = node->output_count };
 
         for (uint32_t i = 0; i < node->input_count; i++) {
-                struct pw_sim_lie lie = lie_of(sim, input_at(sim, node, i));
+                struct pw_sim_layout layout = layout_of(sim, input_at(sim, node, i));
                 task.inputs[i] = data_of(sim, input_at(sim, node, i), place);
-                task.input_counts[i] = pw_sim_count(&lie, place);
+                task.input_counts[i] = pw_sim_count(&layout, place);
         }
         for (uint32_t i = 0; i < node->output_count; i++) {
-                struct pw_sim_lie lie = lie_of(sim, output_at(sim, node, i));
+                struct pw_sim_layout layout = layout_of(sim, output_at(sim, node, i));
                 bool in_place = false;
                 task.outputs[i] = data_of(sim, output_at(sim, node, i), place);
-                task.output_counts[i] = pw_sim_count(&lie, place);
+                task.output_counts[i] = pw_sim_count(&layout, place);
                 for (uint32_t k = 0; k < node->input_count; k++)
                         in_place = in_place || task.inputs[k] == task.outputs[i];
                 if (!in_place)
@@ -151,11 +151,11 @@ static void begin_transfer(struct sim *sim, uint32_t number, const struct pw_ima
         struct device *device = &sim->devices[number];
         uint32_t sends_at = sim->place_of[node->source_slice][number], receives_at = sim->place_of[node->slice][number];
         const struct pw_image_value *source = pw_image_value(sim->image, input_at(sim, node, 0));
-        struct pw_lie lie = { .dims = source->dims,
-                              .sharding = source->sharding,
-                              .places = slice_of(sim, source->slice)->places };
+        struct pw_value_layout layout = { .dims = source->dims,
+                                          .sharding = source->sharding,
+                                          .places = slice_of(sim, source->slice)->places };
         struct pw_receiver receiver = { .number = receives_at, .flags = node->island_partial };
-        struct pw_sim_lie output;
+        struct pw_sim_layout output;
 
         device->source_count = device->source = 0;
         if (node->phase == PW_PHASE_WHOLE && sends_at != NOWHERE) {
@@ -166,13 +166,13 @@ static void begin_transfer(struct sim *sim, uint32_t number, const struct pw_ima
         }
         if (node->phase == PW_PHASE_SEND || receives_at == NOWHERE)
                 return;
-        output = lie_of(sim, output_at(sim, node, 0));
-        memcpy(lie.mesh, slice_of(sim, source->slice)->mesh, sizeof lie.mesh);
+        output = layout_of(sim, output_at(sim, node, 0));
+        memcpy(layout.mesh, slice_of(sim, source->slice)->mesh, sizeof layout.mesh);
         pw_shard_box(&output.dims, &output.sharding, output.slice->mesh, receives_at, &receiver.wanted);
         receiver.place = node->slice == node->source_slice ? receives_at : PW_PLACE_NONE;
         receiver.at = output.slice->places[receives_at];
         pw_sources_part(&output.sharding, output.slice->mesh, receives_at, &receiver.part, &receiver.part_count);
-        device->source_count = pw_sources(&lie, &receiver, device->places, device->groups);
+        device->source_count = pw_sources(&layout, &receiver, device->places, device->groups);
         spoil(sim, output_at(sim, node, 0), receives_at);
         /* What no source covers is partial and has its part elsewhere. Ops other than the sum keep every source. */
         for (uint64_t i = 0;
@@ -185,7 +185,7 @@ static void begin_transfer(struct sim *sim, uint32_t number, const struct pw_ima
 static bool take_source(struct sim *sim, uint32_t number, const struct pw_image_node *node)
 {
         struct device *device = &sim->devices[number];
-        struct pw_sim_lie from = lie_of(sim, input_at(sim, node, 0)), to = lie_of(sim, output_at(sim, node, 0));
+        struct pw_sim_layout from = layout_of(sim, input_at(sim, node, 0)), to = layout_of(sim, output_at(sim, node, 0));
         uint32_t place = device->places[device->source], peer = from.slice->places[place].device;
         uint32_t own = sim->place_of[node->slice][number], at = cell(sim, device->node, peer);
         bool first = !device->source || device->groups[device->source] != device->groups[device->source - 1];
@@ -293,16 +293,16 @@ static const char *compare(const struct sim *sim, int32_t *const *expected)
         const struct pw_image_result *results = PW_IMAGE_AT(sim->image, struct pw_image_result, sim->image->results);
 
         for (uint32_t r = 0; r < sim->image->result_count; r++) {
-                struct pw_sim_lie lie = lie_of(sim, results[r].value);
+                struct pw_sim_layout layout = layout_of(sim, results[r].value);
                 bool equal = true;
-                lie.shards = calloc(lie.slice->device_count, sizeof *lie.shards);
-                for (uint32_t i = 0; i < lie.slice->device_count; i++)
-                        lie.shards[i] = data_of(sim, results[r].value, i);
-                for (uint32_t replica = 0; replica < lie.slice->device_count; replica++) {
-                        pw_auto_free int32_t *whole = pw_sim_gather(&lie, replica);
-                        equal = equal && !memcmp(whole, expected[r], pw_sim_whole_count(&lie.dims) * sizeof *whole);
+                layout.shards = calloc(layout.slice->device_count, sizeof *layout.shards);
+                for (uint32_t i = 0; i < layout.slice->device_count; i++)
+                        layout.shards[i] = data_of(sim, results[r].value, i);
+                for (uint32_t replica = 0; replica < layout.slice->device_count; replica++) {
+                        pw_auto_free int32_t *whole = pw_sim_gather(&layout, replica);
+                        equal = equal && !memcmp(whole, expected[r], pw_sim_whole_count(&layout.dims) * sizeof *whole);
                 }
-                free(lie.shards);
+                free(layout.shards);
                 if (!equal)
                         return "a result is wrong";
         }

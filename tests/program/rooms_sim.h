@@ -20,16 +20,16 @@ struct pw_sim_task {
 void pw_sim_function(const struct pw_sim_task *task);
 
 /* A value in shards, per place. */
-struct pw_sim_lie {
+struct pw_sim_layout {
         struct pw_dims dims;
         struct pw_sharding sharding;
         const struct pw_slice_map *slice;
         int32_t **shards; /* per place */
 };
 /* The whole value, malloc'ed: parts put together, what is partial reduced; of replicas the one that place `replica` has. */
-int32_t *pw_sim_gather(const struct pw_sim_lie *lie, uint32_t replica);
+int32_t *pw_sim_gather(const struct pw_sim_layout *layout, uint32_t replica);
 /* Elements of the shard at `place`, resp. of the whole. */
-uint64_t pw_sim_count(const struct pw_sim_lie *lie, uint32_t place);
+uint64_t pw_sim_count(const struct pw_sim_layout *layout, uint32_t place);
 uint64_t pw_sim_whole_count(const struct pw_dims *dims);
 
 /* Element i of input `input`. */

@@ -307,15 +307,15 @@ static uint32_t sources_of(const struct gang *gang, uint32_t place, uint32_t *re
         const struct pw_image_value *from = pw_image_value(gang->image, PW_IMAGE_AT(gang->image, uint32_t, gang->node->inputs)[0]);
         const struct pw_image_value *to = pw_image_value(gang->image, PW_IMAGE_AT(gang->image, uint32_t, gang->node->outputs)[0]);
         const struct pw_slice_record *source = slice_of(gang, from->slice), *slice = slice_of(gang, to->slice);
-        struct pw_lie lie = { .dims = from->dims, .sharding = from->sharding, .places = source->places };
+        struct pw_value_layout layout = { .dims = from->dims, .sharding = from->sharding, .places = source->places };
         struct pw_receiver receiver = { .place = from->slice == to->slice ? place : PW_PLACE_NONE, .number = place,
                                         .at = slice->places[place], .flags = gang->node->island_partial };
         uint32_t groups[WORLD_DEVICES];
 
-        memcpy(lie.mesh, source->mesh, sizeof lie.mesh);
+        memcpy(layout.mesh, source->mesh, sizeof layout.mesh);
         pw_shard_box(&to->dims, &to->sharding, slice->mesh, place, &receiver.wanted);
         pw_sources_part(&to->sharding, slice->mesh, place, &receiver.part, &receiver.part_count);
-        return pw_sources(&lie, &receiver, ret_places, groups);
+        return pw_sources(&layout, &receiver, ret_places, groups);
 }
 
 static void arrive(const struct gang *gang)
