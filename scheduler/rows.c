@@ -222,7 +222,7 @@ static void row_lacks(const struct pw_live *live, struct pw_run_row *row)
         row->lack_device = run->short_device;
         row->lack_bytes = run->short_bytes;
         row->over_quota = run->over_quota && run->short_bytes;
-        row->aside = run->aside;
+        row->deferred = run->deferred;
 }
 
 void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)

@@ -205,7 +205,7 @@ struct pw_run_row {
         uint64_t lack_bytes;     /* queued: by which `lack_device` has too little room; 0: earlier runs hold it back */
         uint32_t lack_device;
         bool over_quota;         /* it is not the device that lacks them, but what its tenant may have of all devices */
-        bool aside;              /* admitted runs will not give it back: sessions, names or leases hold it */
+        bool deferred;           /* admitted runs will not give it back: sessions, names or leases hold it */
 };
 struct pw_scheduler;
 void pw_scheduler_each_device(struct pw_scheduler *scheduler, void (*row)(void *context, const struct pw_device_row *row),

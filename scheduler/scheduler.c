@@ -255,7 +255,7 @@ void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us)
                         pw_island_turn(scheduler->islands[i]);
 }
 
-bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { return scheduler->aside_count > 0; }
+bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { return scheduler->deferred_count > 0; }
 
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler)
 {

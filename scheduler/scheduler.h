@@ -178,7 +178,7 @@ PW_MUST_CHECK enum pw_status pw_scheduler_prepared(struct pw_scheduler *schedule
 /* Order what can be ordered, in one batch per island. The daemon calls it once per turn, after all events,
  * and once more where prepares were answered meanwhile. */
 void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us);
-/* Does a run stand aside until a session, name or lease lets go of room? */
+/* Is a run deferred until a session, name or lease lets go of room? */
 bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler);
 /* Next deadline; UINT64_MAX: none; 0: work is left for another turn, now. */
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler);

@@ -53,7 +53,7 @@ struct pw_scheduler {
         struct pw_heap due;              /* those with one that comes out of that order */
         uint32_t *free_slots;            /* of runs' places in boards, below slot_end */
         uint32_t free_slot_count, slot_capacity, slot_end;
-        uint32_t queue_count, aside_count;
+        uint32_t queue_count, deferred_count;
         uint32_t admitted_count; /* runs that are admitted and have not ended */
         uint64_t arrivals, admissions; /* ever */
         bool look;                       /* room was given back, or a run arrived */

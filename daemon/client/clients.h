@@ -28,7 +28,7 @@ struct pw_clients {
         uint64_t round;             /* of reading lanes, counts up: each lane is read once in it, but to catch up */
         bool catching_up;           /* other lanes are being read before a record goes on: lane.c */
         bool hungry;                /* somebody queues for room of the host's memory */
-        bool runs_aside;            /* a run waits for room of devices that sessions hold */
+        bool runs_deferred;         /* a run waits for room of devices that sessions hold */
         uint64_t look;              /* at lanes: look.h; counts up */
         struct pw_list looking;     /* tenants whose look goes on */
         struct pw_list look_next;   /* sessions that are to be in the next look */

@@ -313,7 +313,7 @@ static bool is_hungry(const struct pw_dsession *session)
 {
         const struct pw_daemon *daemon = session->daemon;
 
-        return daemon->clients.runs_aside || (daemon->clients.hungry && pw_store_waits_for_room(daemon->store, session->number));
+        return daemon->clients.runs_deferred || (daemon->clients.hungry && pw_store_waits_for_room(daemon->store, session->number));
 }
 
 static void make_hot(struct pw_dlane *lane)
@@ -457,7 +457,7 @@ void pw_lanes_hungry(struct pw_daemon *daemon)
 
         for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));) {
                 bool wanted = !session->ended && session->role == PW_ROLE_CLIENT &&
-                              (daemon->clients.runs_aside || pw_store_waits_for_room(daemon->store, session->number));
+                              (daemon->clients.runs_deferred || pw_store_waits_for_room(daemon->store, session->number));
                 uint32_t count = wanted ? lane_count(session) : 0;
 
                 for (uint32_t j = 0; j < count; j++) {

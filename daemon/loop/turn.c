@@ -36,12 +36,12 @@ static void look_and_submit(struct pw_daemon *daemon, uint64_t now_us)
 }
 
 /* What sessions have given back may lie in their rings unread: they are not asked to ring for that. From now on they are. */
-static bool look_for_runs_aside(struct pw_daemon *daemon)
+static bool look_for_deferred_runs(struct pw_daemon *daemon)
 {
-        bool before = daemon->clients.runs_aside;
+        bool before = daemon->clients.runs_deferred;
 
-        daemon->clients.runs_aside = pw_scheduler_waits_for_holders(daemon->scheduler);
-        if (before || !daemon->clients.runs_aside)
+        daemon->clients.runs_deferred = pw_scheduler_waits_for_holders(daemon->scheduler);
+        if (before || !daemon->clients.runs_deferred)
                 return false;
         pw_lanes_hungry(daemon);
         return true;
@@ -68,7 +68,7 @@ bool pw_turn(struct pw_daemon *daemon)
                 pw_traces_collect(daemon, now_us);
         look_and_submit(daemon, now_us);
         pw_scheduler_turn(daemon->scheduler, now_us);
-        any |= look_for_runs_aside(daemon);
+        any |= look_for_deferred_runs(daemon);
         any |= pw_effects(daemon, now_us);
         if (pw_scheduler_next_us(daemon->scheduler) == 0) { /* runs were prepared, and can be ordered now */
                 pw_scheduler_turn(daemon->scheduler, now_us);

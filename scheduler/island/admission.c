@@ -3,7 +3,7 @@
  * A run that lacks room which admitted runs will give back holds back its tenant's later ones that want memory of the same devices.
  * The first such run of a tenant holds back those of tenants whose turn comes after, too, if its tenant's own runs will not give
  * back all that it lacks. A tenant's turn is over when a run of it is admitted while none lacks room: so runs of another tenant
- * come before one that lacks room once, however many are queued. A run that lacks room which sessions hold stands aside: others
+ * come before one that lacks room once, however many are queued. A run that lacks room which sessions hold is deferred: others
  * pass, and it is looked at again when room is freed. So an admitted run never waits for room, and nobody waits for a run that was
  * not admitted.
  *
@@ -70,12 +70,12 @@ enum pw_status pw_admission_enter(struct pw_host_run *run, struct pw_error *ret_
         return PW_OK;
 }
 
-static void stand_aside(struct pw_host_run *run, bool aside)
+static void set_deferred(struct pw_host_run *run, bool deferred)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
 
-        scheduler->aside_count = scheduler->aside_count + aside - run->aside;
-        run->aside = aside;
+        scheduler->deferred_count = scheduler->deferred_count + deferred - run->deferred;
+        run->deferred = deferred;
 }
 
 void pw_admission_leave(struct pw_host_run *run)
@@ -84,7 +84,7 @@ void pw_admission_leave(struct pw_host_run *run)
 
         if (pw_list_empty(&run->queued))
                 return;
-        stand_aside(run, false);
+        set_deferred(run, false);
         pw_list_remove(&run->link);
         pw_list_remove(&run->queued);
         if (pw_list_empty(&queue->runs)) {
@@ -168,7 +168,7 @@ static enum pw_place_verdict look_at_run(struct look *look, struct pw_host_run *
                 over_quota = run->over_quota;
                 behind_others = run->lacks_of_others;
         }
-        stand_aside(run, verdict == PW_PLACE_ASIDE);
+        set_deferred(run, verdict == PW_PLACE_DEFERRED);
         if (verdict == PW_PLACE_HELD && over_quota) {
                 quota->held = look->scheduler->looks;
         } else if (verdict == PW_PLACE_HELD) {

@@ -61,7 +61,7 @@ struct pw_host_run {
         bool cancelled;          /* what is ordered of it is skipped where it has not begun */
         bool stopped;            /* nothing more of it is ordered */
         bool letting_go;         /* it has failed as a whole: its block is of use to nobody, but members may still write */
-        bool aside;              /* needs room that admitted runs will not give back */
+        bool deferred;           /* needs room that admitted runs will not give back */
         uint32_t short_device;   /* where room was missing when it was looked at last */
         uint64_t short_bytes;
         bool lacks_of_others;    /* its tenant's own runs will not give back enough on one of its devices */

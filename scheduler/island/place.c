@@ -296,7 +296,7 @@ static enum pw_place_verdict lacking(struct pw_host_run *run, const struct pw_de
         run->lacks_of_others |= own->used[PW_USE_BLOCK] + own->used[PW_USE_LETTING_GO] + device->free < need;
         run->short_device = device->number;
         run->short_bytes = need > device->free ? need - device->free : need;
-        return coming && need <= device->free + coming ? PW_PLACE_HELD : PW_PLACE_ASIDE;
+        return coming && need <= device->free + coming ? PW_PLACE_HELD : PW_PLACE_DEFERRED;
 }
 
 /* What each of the program's devices is to give: nothing for what is in place or taken over. */
@@ -324,7 +324,7 @@ static enum pw_place_verdict over_quota(struct pw_host_run *run, uint64_t need)
 
         run->over_quota = true;
         run->short_bytes = need - left;
-        return coming && need <= left + coming ? PW_PLACE_HELD : PW_PLACE_ASIDE;
+        return coming && need <= left + coming ? PW_PLACE_HELD : PW_PLACE_DEFERRED;
 }
 
 static enum pw_place_verdict try(struct taking *taking)
@@ -340,7 +340,7 @@ static enum pw_place_verdict try(struct taking *taking)
                 all += need[i];
         if (all > pw_quota_left(run->program->quota))
                 return over_quota(run, all);
-        for (uint32_t i = 0; i < program->device_count && verdict != PW_PLACE_ASIDE; i++)
+        for (uint32_t i = 0; i < program->device_count && verdict != PW_PLACE_DEFERRED; i++)
                 if (need[i] > program->devices[i].device->free)
                         verdict = lacking(run, program->devices[i].device, need[i]);
         if (verdict != PW_PLACED || take_all(taking))

@@ -136,7 +136,7 @@ static void reset(struct pw_host_run *run)
 {
         uint32_t columns = run->program->plan.column_count;
 
-        run->placed = run->cancelled = run->stopped = run->aside = run->letting_go = run->read_early = false;
+        run->placed = run->cancelled = run->stopped = run->deferred = run->letting_go = run->read_early = false;
         run->short_bytes = 0;
         run->expired = 0;
         run->parts_left = run->ahead_count = run->behind_count = 0;

@@ -37,7 +37,7 @@ void pw_chain_leave(struct pw_host_run *run, struct pw_list *freed);
 bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang);
 
 /* place.c */
-enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_ASIDE };
+enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_DEFERRED };
 /* Settle which inputs are in place; then take all rooms, or none. */
 void pw_place_inputs(struct pw_host_run *run);
 enum pw_place_verdict pw_place_run(struct pw_host_run *run);

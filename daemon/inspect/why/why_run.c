@@ -51,8 +51,8 @@ static uint64_t oldest_run(struct pw_chain *chain, struct oldest oldest)
 /* There may be room enough: its tenant may not have it. */
 static void why_quota(struct pw_chain *chain, const struct pw_run_row *row)
 {
-        uint64_t other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_MAX, row->number, 0, PW_RUN_ADMITTED, false,
-                                                                             row->tenant });
+        uint64_t other = row->deferred ? 0 : oldest_run(chain, (struct oldest){ UINT64_MAX, row->number, 0, PW_RUN_ADMITTED, false,
+                                                                                row->tenant });
         char what[PW_WHY_BYTES], waits[120], lack[16];
 
         pw_text_format(what, sizeof what, "the quota of device memory of tenant %s", row->tenant);
@@ -82,8 +82,8 @@ static void why_queued(struct pw_chain *chain, const struct pw_run_row *row)
                 why_quota(chain, row);
                 return;
         }
-        other = row->aside ? 0 : oldest_run(chain, (struct oldest){ UINT64_C(1) << row->lack_device, row->number, 0,
-                                                                    PW_RUN_ADMITTED, false, NULL });
+        other = row->deferred ? 0 : oldest_run(chain, (struct oldest){ UINT64_C(1) << row->lack_device, row->number, 0,
+                                                                       PW_RUN_ADMITTED, false, NULL });
         if (!other) {
                 pw_why_device_memory(chain, row->lack_device, row->lack_bytes);
                 return;
