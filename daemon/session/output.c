@@ -52,7 +52,7 @@ static enum sent not_sent(struct pw_dsession *session, int number)
         if (number == ENOBUFS || number == ENOMEM || number == ETOOMANYREFS)
                 return SHORT;
         if (number == EPIPE || number == ECONNRESET)
-                session->deaf = true;
+                session->half_closed = true;
         else
                 pw_session_end(session, strerrordesc_np(number));
         return CLOSED;
@@ -202,7 +202,7 @@ static void send_out(struct pw_dsession *session, struct pw_outgoing *out, const
 
 void pw_session_send(struct pw_dsession *session, struct pw_outgoing *out_take)
 {
-        if (session->ended || session->deaf)
+        if (session->ended || session->half_closed)
                 free(out_take);
         else
                 send_out(session, out_take, NULL);
@@ -213,7 +213,7 @@ static void send_frame(struct pw_dsession *session, enum pw_frame_kind kind, con
 {
         struct pw_outgoing *out;
 
-        if (session->ended || session->deaf)
+        if (session->ended || session->half_closed)
                 return;
         out = fd_count <= PW_FRAME_FDS_MAX ? pw_outgoing_new(kind, message) : NULL;
         if (!out) {
@@ -300,7 +300,7 @@ static void on_sendable(evutil_socket_t fd, short what, void *context)
         while (!session->ended && !pw_list_empty(&session->outgoing)) {
                 struct pw_outgoing *out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
 
-                if (!session->deaf)
+                if (!session->half_closed)
                         how = send_some(session, out, out->fds, &budget);
                 if (how == UNREAD || how == SHORT || how == ENOUGH) {
                         wait_to_send(session, how);

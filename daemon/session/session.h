@@ -49,7 +49,7 @@ struct pw_dsession {
         bool operator_, in_store, ended, heard;
         bool left;                 /* its process uses none of its memory any more */
         bool gone, dead;           /* its socket ended; its process: what it published before is read, then it ends */
-        bool deaf;                 /* it shut its side of the socket: what it is told goes nowhere */
+        bool half_closed;          /* it shut its side of the socket: what it is told goes nowhere */
         bool trace_ended;          /* its trace did, as nobody asked for it */
         bool crowded;              /* its descriptor is one of the last: a client is told so, and refused */
         struct pw_list stranger;   /* in daemon->clients.strangers until it says Hello; else alone */
