@@ -33,18 +33,18 @@ struct pw_live {
         struct pw_list start;    /* among those of a run that is not yet */
         bool refused;            /* one of them failed: nothing is ever ordered */
         bool asked;              /* its host has it, or will */
-        struct pw_error *refusal;/* why it has not; owned, NULL: none */
-        uint32_t expired;        /* how often its host was told that it is */
         bool submitted;          /* else it was read, and its batch is still to come */
         bool stopped;            /* cancelled: nothing more of it is ordered */
         bool stopping;           /* it will be once nobody reads its results */
-        struct pw_list unread;   /* among those of which that is so since the last turn */
         bool unheld;             /* nobody holds what is still to come of it, but somebody what has come */
-        char cancelled_by[64];   /* a client; empty: nobody holds its results */
+        struct pw_list unread;   /* among those of which `stopping` came true since the last turn */
         struct pw_run_id id;
         uint32_t slot;           /* of this record, in scheduler->run_slots, for ever */
+        uint32_t expired;        /* how often its host was told that it is */
         struct pw_live_input *inputs;
         struct pw_cause *causes;
+        struct pw_error *refusal;/* why its host has nothing of it; owned, NULL: it has, or was not asked */
+        char cancelled_by[64];   /* a client; empty: nobody holds its results */
 };
 
 struct pw_failure { enum pw_status status; uint32_t node; struct pw_device_id device; }; /* where it began; PW_OK: none */
