@@ -152,21 +152,25 @@ static inline enum pw_status hear(struct pw_scheduler *scheduler, const struct p
 static const struct pw_core_body nothing;
 
 /* What is handed over at once was made here, of what is here. */
-void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body)
+enum pw_status pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body)
 {
+        struct pw_core_frame frame = { .length = pw_core_bytes(body) };
         struct pw_action *action;
 
         if (!scheduler->linked) {
                 (void)hear(scheduler, message, body ? body : &nothing, NULL);
-                return;
+                return PW_OK;
         }
+        frame.bytes = malloc(frame.length);
+        if (frame.bytes)
+                pw_core_encode(message, body, frame.bytes);
+        else if (body && (body->input_count || body->slot_count || body->room_count))
+                return PW_NO_MEMORY;
         action = pw_action_add(scheduler, PW_ACT_CORE);
         action->core = *message;
-        action->frame.length = pw_core_bytes(body);
-        action->frame.bytes = malloc(action->frame.length);
+        action->frame = frame;
         scheduler->actions.owning = true;
-        if (action->frame.bytes)
-                pw_core_encode(message, body, action->frame.bytes);
+        return PW_OK;
 }
 
 enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,

@@ -108,8 +108,9 @@ static inline struct pw_device_id pw_scheduler_device_id(const struct pw_schedul
 struct pw_host_run *pw_host_find(const struct pw_scheduler *scheduler, uint64_t number);
 struct pw_host_run *pw_core_host_run(const struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                      struct pw_error *ret_err);
-/* From one core to another: handed over at once, or a link's, which takes its time. `body` NULL: nothing comes along. */
-void pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body);
+/* From one core to another: handed over at once, or a link's, which takes its time. `body` NULL: nothing comes along. Errors:
+ * PW_NO_MEMORY: it is not said, as what comes along is needed; a sentence is not, and is lost then. */
+enum pw_status pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body);
 /* From its host to its coordinator: the run, and what else is said of it. */
 static inline void pw_host_tell(const struct pw_host_run *run, struct pw_core_message *message, const char *text)
 {

@@ -20,7 +20,7 @@ noinst_HEADERS += tests/world/client/store.h tests/world/world.h
 EXTRA_DIST += tests/world/README.md
 world_tests = tests/world/admission_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
 	tests/world/message_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/policy_test \
-	tests/world/world_test
+	tests/world/refused_test tests/world/world_test
 check_PROGRAMS += $(world_tests)
 TESTS += $(world_tests)
 world_test_libs = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la base/libbase.la  $(CMOCKA_LIBS)
@@ -39,6 +39,9 @@ tests_world_loss_test_SOURCES = tests/world/loss_test.c tests/world/order.h $(wo
 tests_world_loss_test_LDADD = $(world_test_libs)
 tests_world_pipeline_test_SOURCES = tests/world/pipeline_test.c $(world_sources)
 tests_world_pipeline_test_LDADD = $(world_test_libs)
+tests_world_refused_test_SOURCES = tests/world/refused_test.c tests/world/order.h $(world_sources)
+tests_world_refused_test_LDADD = $(world_test_libs)
+tests_world_refused_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
 tests_world_message_test_SOURCES = tests/world/message_test.c tests/world/order.h $(world_sources)
 tests_world_message_test_LDADD = $(world_test_libs)
 tests_world_policy_test_SOURCES = tests/world/policy_test.c $(world_sources)

@@ -29,7 +29,7 @@ static void fill_input(const struct pw_live *live, uint32_t index, struct pw_cor
         }
 }
 
-void pw_live_ask(const struct pw_live *live, enum pw_core_kind kind)
+enum pw_status pw_live_ask(const struct pw_live *live, enum pw_core_kind kind)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_core_message message = { .kind = kind, .run = live->id, .slot = live->slot, .node = live->run.program,
@@ -41,16 +41,22 @@ void pw_live_ask(const struct pw_live *live, enum pw_core_kind kind)
                 scheduler->asking_slots[i] = pw_result_live(live->run.results[i])->slot;
         if (kind == PW_CORE_RESERVE)
                 message.serial = ++scheduler->asked_count;
-        pw_core_tell(scheduler, &message, &(struct pw_core_body){ .inputs = scheduler->asking, .input_count = live->run.input_count,
-                                                                 .slots = scheduler->asking_slots,
-                                                                 .slot_count = live->run.result_count });
+        return pw_core_tell(scheduler, &message,
+                            &(struct pw_core_body){ .inputs = scheduler->asking, .input_count = live->run.input_count,
+                                                    .slots = scheduler->asking_slots, .slot_count = live->run.result_count });
 }
 
 /* Its results may be of use to nobody by now: then its host hears of that next. */
 static void reserve(struct pw_live *live)
 {
+        struct pw_error why;
+
         live->asked = true;
-        pw_live_ask(live, PW_CORE_RESERVE);
+        if (pw_live_ask(live, PW_CORE_RESERVE) != PW_OK) {
+                pw_error_set(&why, PW_NO_MEMORY, "pathwaysd is out of memory to ask for rooms of run %lu",
+                             (unsigned long)live->run.number);
+                (void)pw_live_refused(live, true, why.status, why.text);
+        }
         for (uint32_t i = 0; live->asked && i < live->run.result_count; i++)
                 pw_result_kept(pw_result_live(live->run.results[i]));
 }
@@ -154,15 +160,22 @@ static void ask_to_prepare(struct pw_live *live)
 enum pw_status pw_live_reserved(struct pw_live *live)
 {
         struct pw_live_input *input;
+        bool unsaid = false;
 
         if (live->run.state != PW_RUN_QUEUED)
                 return PW_EXISTS;
         pw_live_step(live, PW_RUN_RESERVE);
         pw_deadline_admitted(live);
         ask_to_prepare(live);
-        for (uint32_t i = 0; i < live->run.result_count; i++)
+        for (uint32_t i = 0; i < live->run.result_count; i++) {
+                unsaid |= !live->run.results[i]->room_count;
                 pw_list_each(&pw_result_live(live->run.results[i])->waiters, input, struct pw_live_input, link)
                         pw_input_arrived(input);
+        }
+        if (unsaid) {
+                live->refused = true;
+                pw_live_fail(live, PW_NO_MEMORY, "pathwaysd is out of memory to say where the results are");
+        }
         return PW_OK;
 }
 

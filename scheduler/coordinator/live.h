@@ -109,7 +109,8 @@ void pw_live_over(struct pw_live *live);
 
 /* ask.c */
 /* EXPECT or RESERVE, with its inputs as they are known. */
-void pw_live_ask(const struct pw_live *live, enum pw_core_kind kind);
+/* Errors: PW_NO_MEMORY. */
+enum pw_status pw_live_ask(const struct pw_live *live, enum pw_core_kind kind);
 /* Its inputs are there, or in error, or those of runs that were admitted: its host is asked for rooms. */
 void pw_live_arrive(struct pw_live *live);
 /* In their turn: those whose results are all computed from inputs in error, and those that were refused. */

@@ -192,7 +192,7 @@ void pw_live_submit(struct pw_live *live)
         }
         pw_list_append(&scheduler->waiting, &live->link);
         /* One that never fits fails at once, whatever is still to come for it. */
-        pw_live_ask(live, PW_CORE_EXPECT);
+        (void)pw_live_ask(live, PW_CORE_EXPECT); /* else it is seen when it arrives */
 }
 
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text)

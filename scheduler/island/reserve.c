@@ -298,12 +298,16 @@ static enum pw_status reserve(struct pw_program *program, const struct pw_core_m
 
 #define SLOTS_MAX (UINT32_C(1) << 28) /* of a coordinator's records */
 
-/* Places that nobody has. */
-static enum pw_status check_slots(const struct pw_scheduler *scheduler, const struct pw_core_message *message,
+/* Places that nobody has, as many as its program has results. */
+static enum pw_status check_slots(const struct pw_program *program, const struct pw_core_message *message,
                                   const struct pw_core_body *body, struct pw_error *ret_err)
 {
+        const struct pw_scheduler *scheduler = program->scheduler;
         unsigned long number = (unsigned long)message->run.number;
 
+        if (body->slot_count != program->row.result_count)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has %u results, its program %u", number, body->slot_count,
+                                    program->row.result_count);
         if (message->slot >= SLOTS_MAX ||
             (message->slot < scheduler->host_run_capacity && scheduler->host_runs_at[message->slot]))
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has the place %u, which is another's or none", number,
@@ -326,15 +330,16 @@ enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_c
 
         if (message->serial <= scheduler->reservations)
                 return PW_EXISTS;
-        status = find_program(scheduler, message, body, &program, ret_err);
-        if (status == PW_OK)
-                status = check_slots(scheduler, message, body, ret_err);
-        if (status == PW_OK && body->slot_count != program->row.result_count)
-                status = pw_error_set(ret_err, PW_PROTOCOL, "run %lu has %u results, its program %u",
-                                      (unsigned long)message->run.number, body->slot_count, program->row.result_count);
-        if (status != PW_OK)
-                return status;
+        if (pw_core_host_run(scheduler, message, NULL))
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is here", (unsigned long)message->run.number);
         scheduler->reservations = message->serial;
+        status = find_program(scheduler, message, body, &program, &why);
+        if (status == PW_OK)
+                status = check_slots(program, message, body, &why);
+        if (status != PW_OK) { /* its coordinator waits for an answer all the same */
+                (void)refuse(scheduler, message, true, &why);
+                return pw_error_set(ret_err, status, "%s", why.text);
+        }
         if (pw_admission_fits(program, &message->run, body->inputs, &why) == PW_OK &&
             reserve(program, message, body, &why) == PW_OK)
                 return PW_OK;

@@ -400,56 +400,6 @@ static void test_expired_anew(void **state)
         world_done(&world);
 }
 
-static struct pw_core_input nothing_read = { .source = PW_SOURCE_HOST };
-static uint32_t slot = 77, epoch = WORLD_EPOCH;
-
-/* Of a run that there is not, so what is answered is heard by nobody. */
-static enum pw_status reserve(uint32_t program, uint64_t serial, const struct pw_core_body *body)
-{
-        struct pw_error err;
-
-        return pw_scheduler_deliver(world.scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVE, .node = program,
-                                                                               .serial = serial, .slot = 50,
-                                                                               .run = { WORLD_HOST, epoch, 1000 } },
-                                    body, world.now_us, &err);
-}
-
-/* Its inputs and results are those of its program, and what it reads is here; else nothing is kept of it. */
-static void test_wrong_reserve(void **state)
-{
-        struct pw_core_body body = { .inputs = &nothing_read, .input_count = 1, .slots = &slot, .slot_count = 1 };
-        struct pw_actions *actions;
-        uint32_t program;
-
-        (void)state;
-        begin_slow();
-        actions = pw_scheduler_actions(world.scheduler);
-        program = world.programs[0].handle;
-        assert_int_equal(reserve(program + 1, 10, &body), PW_NOT_FOUND);
-        body.slot_count = 0;
-        assert_int_equal(reserve(program, 10, &body), PW_PROTOCOL);
-        body.slot_count = 1;
-        epoch--;
-        assert_int_equal(reserve(program, 10, &body), PW_NOT_FOUND);
-        epoch++;
-        body.input_count = 0;
-        assert_int_equal(reserve(program, 10, &body), PW_PROTOCOL);
-        body.input_count = 1;
-        body.inputs = &(struct pw_core_input){ .source = PW_SOURCE_RESULT, .run = { WORLD_HOST, WORLD_EPOCH, 999 }, .slot = 1 };
-        pw_actions_clear(actions);
-        assert_int_equal(reserve(program, 10, &body), PW_OK);
-        assert_int_equal(actions->count, 1);
-        assert_int_equal(actions->items[0].core.kind, PW_CORE_REFUSED);
-        assert_int_equal(actions->items[0].core.status, PW_PROTOCOL);
-        assert_null(world.scheduler->host_runs_at[50]);
-        body.inputs = &nothing_read;
-        assert_int_equal(reserve(program, 10, &body), PW_EXISTS);
-        assert_int_equal(reserve(program, 11, &body), PW_OK);
-        assert_int_equal(world.scheduler->host_runs_at[50]->id.number, 1000);
-        assert_int_equal(reserve(program, 12, &body), PW_PROTOCOL); /* that place is taken */
-        world_done(&world);
-}
-
 static enum pw_status say_of_result(enum pw_core_kind kind, uint32_t at, uint32_t place, enum pw_status status)
 {
         struct pw_core_message said = message(kind, 0);
@@ -490,8 +440,8 @@ int main(void)
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_of_another), cmocka_unit_test(test_too_early),
                                             cmocka_unit_test(test_wrong_notice), cmocka_unit_test(test_refused),
                                             cmocka_unit_test(test_cancelled_early), cmocka_unit_test(test_reader_leaves),
-                                            cmocka_unit_test(test_not_believed), cmocka_unit_test(test_wrong_reserve),
-                                            cmocka_unit_test(test_results), cmocka_unit_test(test_overdue),
+                                            cmocka_unit_test(test_not_believed), cmocka_unit_test(test_results),
+                                            cmocka_unit_test(test_overdue),
                                             cmocka_unit_test(test_ends_behind_its_records),
                                             cmocka_unit_test(test_expired_anew) };
 

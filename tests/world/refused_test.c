@@ -1,0 +1,193 @@
+/* What a host does not do for a run, and what cannot be said for lack of memory: the run ends, typed. */
+#include "tests/world/order.h"
+
+/* Messages are on their way until they are told to arrive. */
+static void begin_slow(void)
+{
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 1 << 20,
+                                                       .slow_messages = true });
+        world_make_chain(&world, &world.programs[0], "step", 1, 236);
+}
+
+static struct world_run *submit(void)
+{
+        return world_submit(&world, &world.programs[0],
+                            (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
+}
+
+static void go_on(void)
+{
+        world_deliver(&world, true);
+        world_daemon(&world);
+        for (uint32_t i = 0; i < world.device_count; i++)
+                while (world_step(&world, i))
+                        ;
+}
+
+/* It was never at its host. */
+static void expect_failed(void)
+{
+        world_expect(&world, "run=1 from=waiting to=queued cause=arrive\n" "run=1 from=queued to=ended cause=fail\n"
+                             "object=2.0.1 from=pending to=error cause=fail\n");
+}
+
+/* --- what was asked is wrong -------------------------------------------------------------------------------------------------- */
+
+/* Whatever is wrong with it, who asked is answered: by the one message that is said. */
+static void expect_refused(enum pw_status why)
+{
+        struct pw_actions *actions = pw_scheduler_actions(world.scheduler);
+
+        assert_int_equal(actions->count, 1);
+        assert_int_equal(actions->items[0].core.kind, PW_CORE_REFUSED);
+        assert_int_equal(actions->items[0].core.node, 1);
+        assert_int_equal(actions->items[0].core.status, why);
+}
+
+static struct pw_core_input nothing_read = { .source = PW_SOURCE_HOST };
+static uint32_t slot = 77, epoch = WORLD_EPOCH;
+
+/* Of a run that there is not, so what is answered is heard by nobody. */
+static enum pw_status reserve(uint32_t program, uint64_t serial, const struct pw_core_body *body)
+{
+        struct pw_error err;
+
+        pw_actions_clear(pw_scheduler_actions(world.scheduler));
+        return pw_scheduler_deliver(world.scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVE, .node = program,
+                                                                               .serial = serial, .slot = 50,
+                                                                               .run = { WORLD_HOST, epoch, 1000 } },
+                                    body, world.now_us, &err);
+}
+
+/* Its inputs and results are those of its program, and what it reads is here; else nothing is kept of it. */
+static void test_wrong_reserve(void **state)
+{
+        struct pw_core_body body = { .inputs = &nothing_read, .input_count = 1, .slots = &slot, .slot_count = 1 };
+        uint32_t program;
+
+        (void)state;
+        begin_slow();
+        program = world.programs[0].handle;
+        assert_int_equal(reserve(program + 1, 10, &body), PW_NOT_FOUND);
+        expect_refused(PW_NOT_FOUND);
+        assert_int_equal(reserve(program, 10, &body), PW_EXISTS); /* that was answered */
+        assert_int_equal(pw_scheduler_actions(world.scheduler)->count, 0);
+        body.slot_count = 0;
+        assert_int_equal(reserve(program, 11, &body), PW_PROTOCOL);
+        expect_refused(PW_PROTOCOL);
+        body.slot_count = 1;
+        epoch--;
+        assert_int_equal(reserve(program, 12, &body), PW_NOT_FOUND);
+        epoch++;
+        body.input_count = 0;
+        assert_int_equal(reserve(program, 12, &body), PW_PROTOCOL);
+        expect_refused(PW_PROTOCOL);
+        body.input_count = 1;
+        body.inputs = &(struct pw_core_input){ .source = PW_SOURCE_RESULT, .run = { WORLD_HOST, WORLD_EPOCH, 999 }, .slot = 1 };
+        assert_int_equal(reserve(program, 13, &body), PW_OK);
+        expect_refused(PW_PROTOCOL);
+        assert_null(world.scheduler->host_runs_at[50]);
+        body.inputs = &nothing_read;
+        assert_int_equal(reserve(program, 13, &body), PW_EXISTS);
+        assert_int_equal(reserve(program, 14, &body), PW_OK);
+        assert_int_equal(world.scheduler->host_runs_at[50]->id.number, 1000);
+        assert_int_equal(reserve(program, 15, &body), PW_PROTOCOL); /* it is here: that was the answer */
+        assert_int_equal(pw_scheduler_actions(world.scheduler)->count, 0);
+        world_done(&world);
+}
+
+/* Its RESERVE names a program that its host does not have: the run waits no longer, and ends for that. */
+static void test_run_ends(void **state)
+{
+        struct pw_actions *actions;
+        const struct pw_action *last;
+        struct pw_core_message said;
+        struct world_run *run;
+        struct pw_core_body body;
+        struct pw_error err;
+        void *space;
+
+        (void)state;
+        begin_slow();
+        run = submit();
+        run->any = true;
+        actions = pw_scheduler_actions(world.scheduler);
+        last = &actions->items[actions->count - 1];
+        assert_int_equal(last->core.kind, PW_CORE_RESERVE);
+        assert_int_equal(pw_core_decode(last->frame.bytes, last->frame.length, &said, &body, &space, &err), PW_OK);
+        said.node++;
+        pw_actions_clear(actions);
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, &body, world.now_us, &err), PW_NOT_FOUND);
+        free(space);
+        expect_refused(PW_NOT_FOUND);
+        assert_string_equal(err.text, "program 2 of run 1 is not here");
+        while (world.runs_open)
+                go_on();
+        assert_int_equal(run->results[0]->status, PW_NOT_FOUND);
+        expect_failed();
+        world_done(&world);
+}
+
+/* --- no memory to say it ------------------------------------------------------------------------------------------------------ */
+
+/* The linker has all calls come here. */
+static bool no_memory;
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes) { return no_memory ? NULL : __real_malloc(bytes); }
+
+/* It is not asked for, and fails at once. */
+static void test_cannot_ask(void **state)
+{
+        struct world_run *run;
+        struct world_object *input;
+
+        (void)state;
+        begin_slow();
+        input = world_put(&world, &world.programs[0], 0, true);
+        no_memory = true;
+        run = world_submit(&world, &world.programs[0], &input, false);
+        no_memory = false;
+        run->any = true;
+        while (world.runs_open)
+                go_on();
+        assert_int_equal(run->results[0]->status, PW_NO_MEMORY);
+        expect_failed();
+        world_done(&world);
+}
+
+/* Its rooms are there, but not where they are: nothing of it is ordered, and they are given back. */
+static void test_cannot_place(void **state)
+{
+        uint64_t free_bytes;
+        struct world_run *run;
+
+        (void)state;
+        begin_slow();
+        free_bytes = world.scheduler->devices[0]->free;
+        run = submit();
+        run->any = true;
+        world_act(&world);
+        world_deliver(&world, true);
+        world_act(&world);
+        no_memory = true;
+        pw_scheduler_turn(world.scheduler, world.now_us);
+        no_memory = false;
+        assert_int_equal(run->run->state, PW_RUN_QUEUED);
+        while (world.runs_open)
+                go_on();
+        assert_int_equal(run->results[0]->status, PW_NO_MEMORY);
+        assert_int_equal(world.scheduler->devices[0]->ordered, 0);
+        world_settle(&world);
+        assert_int_equal(world.scheduler->devices[0]->free, free_bytes);
+        world_done(&world);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_wrong_reserve), cmocka_unit_test(test_run_ends),
+                                            cmocka_unit_test(test_cannot_ask), cmocka_unit_test(test_cannot_place) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
