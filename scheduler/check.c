@@ -122,7 +122,7 @@ static void check_gangs(struct check *check)
                 const struct pw_ordered *ordered = &island->log[seq % PW_ORDER_LOG];
                 if (seq <= last || seq > island->seq || island->seq - seq >= PW_ORDER_REACH)
                         problem(check, "gang ordered out of turn", seq, last);
-                else if (!(ordered->part->plan->gangs[ordered->gang].members >> device->number & 1))
+                else if (!(ordered->fragment->plan->gangs[ordered->gang].members >> device->number & 1))
                         problem(check, "gang ordered for another", seq, device->number);
                 last = seq;
         }
@@ -153,15 +153,15 @@ static void check_quotas(struct check *check)
         }
 }
 
-static void check_part(struct check *check, struct pw_part *part)
+static void check_fragment(struct check *check, struct pw_fragment *fragment)
 {
         char where[48], text[80];
 
-        if (part->wait == PW_WAIT_NOTHING || part->wait == PW_WAIT_WINDOW || part->next == part->plan->gang_count ||
-            pw_part_look(part, &part->plan->gangs[part->next]) != PW_WAIT_NOTHING)
+        if (fragment->wait == PW_WAIT_NOTHING || fragment->wait == PW_WAIT_WINDOW || fragment->next == fragment->plan->gang_count ||
+            pw_fragment_check(fragment, &fragment->plan->gangs[fragment->next]) != PW_WAIT_NOTHING)
                 return;
-        snprintf(where, sizeof where, "run %lu", (unsigned long)part->run->id.number);
-        snprintf(text, sizeof text, "its gang in island %u rests, and nothing keeps it", part->island->number);
+        snprintf(where, sizeof where, "run %lu", (unsigned long)fragment->run->id.number);
+        snprintf(text, sizeof text, "its gang in island %u rests, and nothing keeps it", fragment->island->number);
         check->count++;
         if (check->found)
                 check->found(check->context, where, text);
@@ -175,7 +175,7 @@ static void check_parts(struct check *check)
         for (uint32_t i = 0; i < check->scheduler->host_run_capacity; i++) {
                 run = check->scheduler->host_runs_at[i];
                 for (uint32_t c = 0; run && run->state == PW_HOST_RUN_RESERVED && c < run->program->plan.column_count; c++)
-                        check_part(check, &run->parts[c]);
+                        check_fragment(check, &run->fragments[c]);
         }
 }
 

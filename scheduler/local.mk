@@ -5,13 +5,13 @@ scheduler_libscheduler_la_SOURCES = scheduler/action.c scheduler/check.c schedul
 	scheduler/coordinator/resource.c scheduler/coordinator/result.c scheduler/rows.c scheduler/coordinator/run.c \
 	scheduler/decision.c scheduler/deliver.c scheduler/island/admission.c scheduler/island/chain.c scheduler/island/device.c scheduler/island/island.c \
 	scheduler/island/lack.c scheduler/island/line.c scheduler/island/loss.c scheduler/island/memory.c \
-	scheduler/island/host_result.c scheduler/island/host_run.c scheduler/island/part.c \
+	scheduler/island/host_result.c scheduler/island/host_run.c scheduler/island/fragment.c \
 	scheduler/island/place.c scheduler/island/policy/policy.c scheduler/quota.c scheduler/island/ready.c \
 	scheduler/island/record.c scheduler/island/reserve.c scheduler/island/policy/share.c scheduler/message.c scheduler/port.c scheduler/program.c scheduler/scheduler.c scheduler/step.c scheduler/taking.c scheduler/type.c
 scheduler_libscheduler_la_LIBADD = program/libprogram.la plane/libplane.la base/libbase.la
 noinst_HEADERS += scheduler/coordinator/answer.h scheduler/coordinator/live.h scheduler/decision.h scheduler/island/device.h scheduler/island/island.h \
 	scheduler/island/line.h \
-	scheduler/island/host_result.h scheduler/island/host_run.h scheduler/island/part.h scheduler/island/policy/policy.h scheduler/quota.h scheduler/island/record.h scheduler/island/room.h \
+	scheduler/island/host_result.h scheduler/island/host_run.h scheduler/island/fragment.h scheduler/island/policy/policy.h scheduler/quota.h scheduler/island/record.h scheduler/island/room.h \
 	scheduler/message.h scheduler/port.h \
 	scheduler/program.h scheduler/run.h scheduler/scheduler.h scheduler/state.h scheduler/step.h scheduler/taking.h
 EXTRA_DIST += scheduler/README.md scheduler/coordinator/README.md scheduler/island/README.md

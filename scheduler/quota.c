@@ -75,7 +75,7 @@ enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, const char *te
         if (!quota)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for the quota of tenant %s", tenant);
         quota->bytes = bytes;
-        scheduler->look = true; /* at who waits for it */
+        scheduler->scan = true; /* at who waits for it */
         return PW_OK;
 }
 

@@ -37,11 +37,11 @@ struct pw_device_quota {
         /* struct pw_queue: of its runs, by the arrival of their first; those in `blocked` behind all others */
         struct pw_heap queues;
         struct pw_list turn;    /* among the tenants that have some: in this order theirs lack room */
-        /* In a look at the queues: */
+        /* In a scan of the queues: */
         struct pw_list round;   /* among the tenants that are not through */
         struct pw_list blocked; /* queues whose first lacks room, until the tenant is through */
         uint64_t lacking;       /* devices of which its runs lack room */
-        uint64_t held;          /* the look in which one of its runs waits for others of its own to give back */
+        uint64_t held;          /* the scan in which one of its runs waits for others of its own to give back */
 };
 
 static inline uint64_t pw_quota_used(const struct pw_device_quota *quota)

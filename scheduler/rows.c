@@ -137,7 +137,7 @@ static const struct pw_ordered *gang_at(const struct pw_scheduler *scheduler, co
 
 static bool is_call(const struct pw_ordered *at)
 {
-        return pw_program_node(at->part->run->program, at->part->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
+        return pw_program_node(at->fragment->run->program, at->fragment->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
 }
 
 /* Of the run's devices that have something to do, one that is in a function: members in transfers wait for such a one. */
@@ -165,16 +165,16 @@ static void waits_for_device(struct pw_scheduler *scheduler, const struct pw_liv
         if (!device)
                 return;
         at = gang_at(scheduler, device);
-        if (strcmp(at->part->run->program->row.tenant, live->run.row->tenant)) /* the text is the run's tenant's to read */
+        if (strcmp(at->fragment->run->program->row.tenant, live->run.row->tenant)) /* the text is the run's tenant's to read */
                 snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, of another tenant",
                          scheduler->host, device->number, device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device));
         else
                 snprintf(row->waiting_for, WAITING_BYTES, "device h%u:%u%s, which is at gang %lu, %s of run %lu", scheduler->host,
                          device->number, device->up ? "" : " (down)", (unsigned long)pw_device_oldest(device),
-                         gang_name(at->part->run->program, at->part->plan->gangs[at->gang].node),
-                         (unsigned long)at->part->run->id.number);
-        if (!pw_same_run(&at->part->run->id, &live->id))
-                row->blocking_run = at->part->run->id.number;
+                         gang_name(at->fragment->run->program, at->fragment->plan->gangs[at->gang].node),
+                         (unsigned long)at->fragment->run->id.number);
+        if (!pw_same_run(&at->fragment->run->id, &live->id))
+                row->blocking_run = at->fragment->run->id.number;
 }
 
 /* Its next gang writes a room that the run ahead still uses. */
@@ -195,20 +195,20 @@ static void waits_for_chain(const struct pw_live *live, uint32_t chain, struct p
                          (unsigned long)row->blocking_run);
 }
 
-static void waits_in_part(struct pw_scheduler *scheduler, const struct pw_live *live, const struct pw_part *part,
-                          struct pw_run_row *row)
+static void waits_in_fragment(struct pw_scheduler *scheduler, const struct pw_live *live, const struct pw_fragment *fragment,
+                              struct pw_run_row *row)
 {
-        if (part->next == part->plan->gang_count)
+        if (fragment->next == fragment->plan->gang_count)
                 return;
-        switch (part->wait) {
-        case PW_WAIT_INPUT: waits_for_input(live, part->wait_for, row); break;
+        switch (fragment->wait) {
+        case PW_WAIT_INPUT: waits_for_input(live, fragment->wait_for, row); break;
         case PW_WAIT_NOTICE: /* the cause is in the other island */
                 snprintf(row->notice, sizeof row->notice, "island %u to order what %s in island %u needs",
-                         live->program->plan.columns[part->wait_for].island,
-                         gang_name(live->program, part->plan->gangs[part->next].node),
-                         part->plan->island);
+                         live->program->plan.columns[fragment->wait_for].island,
+                         gang_name(live->program, fragment->plan->gangs[fragment->next].node),
+                         fragment->plan->island);
                 break;
-        case PW_WAIT_ROOM: waits_for_chain(live, part->wait_for, row); break;
+        case PW_WAIT_ROOM: waits_for_chain(live, fragment->wait_for, row); break;
         default: waits_for_device(scheduler, live, row); break;
         }
 }
@@ -244,7 +244,7 @@ void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
                 snprintf(row->waiting_for, WAITING_BYTES, "room: %s", lack);
         } else {
                 for (uint32_t c = 0; run && c < live->program->plan.column_count && !row->waiting_for[0]; c++)
-                        waits_in_part(scheduler, live, &run->parts[c], row);
+                        waits_in_fragment(scheduler, live, &run->fragments[c], row);
                 if (!row->waiting_for[0])
                         waits_for_device(scheduler, live, row);
         }
@@ -262,9 +262,9 @@ const struct pw_result *pw_scheduler_blocking_input(const struct pw_run *run)
                                 place = &live->run.inputs[i];
         } else if (live->run.state == PW_RUN_ADMITTED) {
                 for (uint32_t c = 0; here && c < live->program->plan.column_count && !place; c++) {
-                        const struct pw_part *part = &here->parts[c];
-                        if (part->next < part->plan->gang_count && part->wait == PW_WAIT_INPUT)
-                                place = &live->run.inputs[part->wait_for];
+                        const struct pw_fragment *fragment = &here->fragments[c];
+                        if (fragment->next < fragment->plan->gang_count && fragment->wait == PW_WAIT_INPUT)
+                                place = &live->run.inputs[fragment->wait_for];
                 }
         }
         return place && place->source == PW_INPUT_RESULT ? place->result : NULL;

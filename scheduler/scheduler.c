@@ -213,7 +213,7 @@ void pw_scheduler_submit(struct pw_scheduler *scheduler, struct pw_run *run, uin
         pw_live_submit(pw_live_of(run));
         if (scheduler->queue_count == 1) {
                 pw_doomed_fail(scheduler);
-                pw_admission_look(scheduler);
+                pw_admission_scan(scheduler);
         }
 }
 
@@ -222,7 +222,7 @@ void pw_scheduler_input_ready(struct pw_scheduler *scheduler, struct pw_run *run
 {
         scheduler->now_us = now_us;
         pw_input_ready(pw_live_of(run), input, status, text);
-        pw_admission_look(scheduler);
+        pw_admission_scan(scheduler);
 }
 
 void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, const char *by, uint64_t now_us)
@@ -233,7 +233,7 @@ void pw_scheduler_cancel(struct pw_scheduler *scheduler, uint64_t number, const 
         if (!live)
                 return;
         pw_live_cancel(live, by);
-        pw_admission_look(scheduler);
+        pw_admission_scan(scheduler);
 }
 
 void pw_scheduler_unheld(struct pw_scheduler *scheduler, uint64_t number, uint64_t now_us)
@@ -249,7 +249,7 @@ void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us)
         scheduler->now_us = now_us;
         pw_unread_drop(scheduler);
         pw_doomed_fail(scheduler);
-        pw_admission_look(scheduler);
+        pw_admission_scan(scheduler);
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (scheduler->islands[i] && scheduler->islands[i]->dirty)
                         pw_island_turn(scheduler->islands[i]);
@@ -259,7 +259,7 @@ bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { retu
 
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler)
 {
-        if ((scheduler->look && !pw_list_empty(&scheduler->queue)) || !pw_list_empty(&scheduler->unread) ||
+        if ((scheduler->scan && !pw_list_empty(&scheduler->queue)) || !pw_list_empty(&scheduler->unread) ||
             !pw_list_empty(&scheduler->doomed))
                 return 0;
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)

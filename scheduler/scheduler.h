@@ -47,7 +47,7 @@ PW_MUST_CHECK enum pw_status pw_policy_check(const char *name, struct pw_error *
 void pw_scheduler_admit_us(struct pw_scheduler *scheduler, uint64_t admit_us);
 struct pw_actions *pw_scheduler_actions(struct pw_scheduler *scheduler); /* run.h; the daemon empties it after each batch */
 
-/* Who is told of each change of the state of a run or a part; NULL: nobody. Borrowed until another is set. */
+/* Who is told of each change of the state of a run or a fragment; NULL: nobody. Borrowed until another is set. */
 void pw_scheduler_observe(struct pw_scheduler *scheduler, const struct pw_observer *observer);
 extern const struct pw_transition_kind pw_run_transitions; /* of those of a run; id[0] is its number */
 

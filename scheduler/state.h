@@ -56,8 +56,8 @@ struct pw_scheduler {
         uint32_t queue_count, deferred_count;
         uint32_t admitted_count; /* runs that are admitted and have not ended */
         uint64_t arrivals, admissions; /* ever */
-        bool look;                       /* room was given back, or a run arrived */
-        uint64_t looks;
+        bool scan;                       /* room was given back, or a run arrived */
+        uint64_t scans;
         struct pw_table quotas;          /* by tenant: struct pw_device_quota */
         struct pw_list changed_quotas;   /* whose runs have more or less memory than was said */
         uint64_t now_us;

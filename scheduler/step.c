@@ -1,4 +1,4 @@
-/* What changes states of runs and parts, told to who watches. */
+/* What changes states of runs and fragments, told to who watches. */
 #include "scheduler/step.h"
 
 #include "base/transition.h"
@@ -11,16 +11,16 @@ static const char *const host_run_states[] = { "none", "idle", "queued", "reserv
 static const char *const host_run_events[] = { "queue", "place", "refuse", "cancel", "done" };
 static const struct pw_transition_kind host_runs = { "host_run", 1, false, host_run_states, host_run_events };
 
-static const char *const part_states[] = { "none", "reserved", "recorded", "prepared", "started", "left" };
-static const char *const part_events[] = { "record", "answer", "start", "leave" };
-static const struct pw_transition_kind parts = { "part", 2, false, part_states, part_events };
+static const char *const fragment_states[] = { "none", "reserved", "recorded", "prepared", "started", "left" };
+static const char *const fragment_events[] = { "record", "answer", "start", "leave" };
+static const struct pw_transition_kind fragments = { "fragment", 2, false, fragment_states, fragment_events };
 
 _Static_assert(sizeof run_states / sizeof *run_states == PW_RUN_STATES, "each state of a run has a word");
 _Static_assert(sizeof run_events / sizeof *run_events == PW_RUN_EVENTS, "each event of a run has a word");
 _Static_assert(sizeof host_run_states / sizeof *host_run_states == PW_HOST_RUN_STATES, "each state of a run here has a word");
 _Static_assert(sizeof host_run_events / sizeof *host_run_events == PW_HOST_RUN_EVENTS, "each event of a run here has a word");
-_Static_assert(sizeof part_states / sizeof *part_states == PW_PART_STATES, "each state of a part has a word");
-_Static_assert(sizeof part_events / sizeof *part_events == PW_PART_EVENTS, "each event of a part has a word");
+_Static_assert(sizeof fragment_states / sizeof *fragment_states == PW_FRAGMENT_STATES, "each state of a fragment has a word");
+_Static_assert(sizeof fragment_events / sizeof *fragment_events == PW_FRAGMENT_EVENTS, "each event of a fragment has a word");
 
 static void tell(const struct pw_scheduler *scheduler, const struct pw_transition *transition)
 {
@@ -40,9 +40,9 @@ void pw_host_run_tell_step(const struct pw_host_run *run, enum pw_host_run_state
                                                                .to = (uint8_t)run->state, .cause = (uint8_t)cause });
 }
 
-void pw_part_tell_step(const struct pw_part *part, enum pw_part_state from, enum pw_part_event cause)
+void pw_fragment_tell_step(const struct pw_fragment *fragment, enum pw_fragment_state from, enum pw_fragment_event cause)
 {
-        tell(part->run->program->scheduler,
-             &(struct pw_transition){ .kind = &parts, .id = { part->run->id.number, part->island->number }, .from = (uint8_t)from,
-                                      .to = (uint8_t)part->state, .cause = (uint8_t)cause });
+        tell(fragment->run->program->scheduler,
+             &(struct pw_transition){ .kind = &fragments, .id = { fragment->run->id.number, fragment->island->number },
+                                      .from = (uint8_t)from, .to = (uint8_t)fragment->state, .cause = (uint8_t)cause });
 }

@@ -1,7 +1,7 @@
-/* The one way in which states of runs and parts change: by an event, as the table of their kind has it (pw_run_rules,
- * pw_host_run_rules, pw_part_rules). An event that has no meaning in a state changes nothing, and is counted: pw_scheduler_check()
- * names it. Messages that may come at any time are looked at before. Each change is told to who watches (base/transition.h); a
- * record begins in its first state without one.
+/* The one way in which states of runs and fragments change: by an event, as the table of their kind has it (pw_run_rules,
+ * pw_host_run_rules, pw_fragment_rules). An event that has no meaning in a state changes nothing, and is counted:
+ * pw_scheduler_check() names it. Messages that may come at any time are looked at before. Each change is told to who watches
+ * (base/transition.h); a record begins in its first state without one.
  */
 #ifndef PW_SCHEDULER_STEP_H
 #define PW_SCHEDULER_STEP_H
@@ -11,7 +11,7 @@
 /* step.c: it was changed by `cause`; somebody watches. */
 void pw_live_tell_step(const struct pw_live *live, enum pw_run_state from, enum pw_run_event cause);
 void pw_host_run_tell_step(const struct pw_host_run *run, enum pw_host_run_state from, enum pw_host_run_event cause);
-void pw_part_tell_step(const struct pw_part *part, enum pw_part_state from, enum pw_part_event cause);
+void pw_fragment_tell_step(const struct pw_fragment *fragment, enum pw_fragment_state from, enum pw_fragment_event cause);
 
 /* A run of this host's clients; what is counted by state. */
 static inline void pw_live_step(struct pw_live *live, enum pw_run_event event)
@@ -49,18 +49,18 @@ static inline void pw_host_run_step(struct pw_host_run *run, enum pw_host_run_ev
                 pw_host_run_tell_step(run, from, event);
 }
 
-static inline void pw_part_step(struct pw_part *part, enum pw_part_event event)
+static inline void pw_fragment_step(struct pw_fragment *fragment, enum pw_fragment_event event)
 {
-        struct pw_scheduler *scheduler = part->run->program->scheduler;
-        enum pw_part_state from = part->state, to = pw_part_rules[from][event];
+        struct pw_scheduler *scheduler = fragment->run->program->scheduler;
+        enum pw_fragment_state from = fragment->state, to = pw_fragment_rules[from][event];
 
         if (!to) {
                 scheduler->impossible++;
                 return;
         }
-        part->state = to;
+        fragment->state = to;
         if (scheduler->observer)
-                pw_part_tell_step(part, from, event);
+                pw_fragment_tell_step(fragment, from, event);
 }
 
 #endif

@@ -83,7 +83,7 @@ bool pw_taking_input(struct pw_store *store, uint32_t session, struct pw_run *ru
         return place->pending;
 }
 
-void pw_taking_looked(struct pw_store *store, struct pw_run *run)
+void pw_taking_scanned(struct pw_store *store, struct pw_run *run)
 {
         for (uint32_t i = 0; i < run->input_count; i++)
                 if (run->inputs[i].donated)

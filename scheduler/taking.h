@@ -13,8 +13,8 @@ bool pw_taking_input(struct pw_store *store, uint32_t session, struct pw_run *ru
                      uint64_t now_us);
 /* What a client's object is and where it lies, now that it is decided. */
 void pw_taking_locate(struct pw_store *store, const struct pw_object *object, struct pw_input_place *place);
-/* After a look: of what was given away it is known whether anybody else holds it. */
-void pw_taking_looked(struct pw_store *store, struct pw_run *run);
+/* After a scan: of what was given away it is known whether anybody else holds it. */
+void pw_taking_scanned(struct pw_store *store, struct pw_run *run);
 /* The slot that `session` names in `cell` is that of a result of `run`. Errors: those of pw_store_claim(). */
 PW_MUST_CHECK enum pw_status pw_taking_result(struct pw_store *store, uint32_t session, struct pw_run *run, uint32_t result,
                                               struct pw_cell cell, struct pw_error *ret_err);

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* A run that was read: waiting for the look. */
+/* A run that was read: waiting for the scan. */
 struct waiting_run { struct pw_list link; struct pw_run *run; };
 /* An object of a client that runs wait for to be sealed, in the daemon's table of them; or that was, in the list of its tenant's
  * whose runs are told. It goes with the last of them. */
@@ -203,7 +203,7 @@ static void submit(struct pw_daemon *daemon, struct waiting_run *waiting_take, u
 
         pw_list_remove(&waiting_take->link);
         free(waiting_take);
-        pw_taking_looked(daemon->store, run);
+        pw_taking_scanned(daemon->store, run);
         pw_scheduler_submit(daemon->scheduler, run, now_us);
         let_unclaimed_go(daemon, run, now_us);
         if (daemon->phase >= PW_DRAINING) /* no new work, while runs in flight go on */

@@ -16,8 +16,8 @@ PW_MUST_CHECK enum pw_status pw_live_placed(struct pw_live *live, uint32_t resul
 enum pw_status pw_live_reserved(struct pw_live *live);
 /* REFUSED, after a RESERVE or an EXPECT. */
 enum pw_status pw_live_refused(struct pw_live *live, bool reserve, enum pw_status status, const char *text);
-/* PREPARED: its record there is written, or not. Once all are its parts may start, as soon as those of the runs that it reads are,
- * too. Errors: PW_PROTOCOL: it was not asked for. */
+/* PREPARED: its record there is written, or not. Once all are its fragments may start, as soon as those of the runs that it
+ * reads are, too. Errors: PW_PROTOCOL: it was not asked for. */
 PW_MUST_CHECK enum pw_status pw_live_prepared(struct pw_live *live, uint32_t island, enum pw_status status, const char *text,
                                               struct pw_error *ret_err);
 /* run.c */

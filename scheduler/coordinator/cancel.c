@@ -33,7 +33,7 @@ void pw_live_stop(struct pw_live *live)
         pw_live_tell(live, PW_CORE_CANCEL, live->stopped);
 }
 
-/* The next turn drops its parts: here the caller may be in the middle of the end of a reader, and that of a chain of them. */
+/* The next turn drops its fragments: here the caller may be in the middle of the end of a reader, and that of a chain of them. */
 void pw_live_reader_left(struct pw_live *live)
 {
         if (live->stopping && !live->stopped && !is_read(live) && pw_list_empty(&live->unread))

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 /* When members are looked at again that had not begun, or were down, when the deadline passed. */
-#define LOOK_AGAIN_US 100000u
+#define WAIT_AGAIN_US 100000u
 
 #define EXPIRED_MAX 64u /* in a tick: the others in the next */
 
@@ -77,9 +77,9 @@ static void expire_waiting(struct pw_live *live)
         pw_live_fail(live, PW_DEADLINE, text);
 }
 
-static void look_again(struct pw_live *live)
+static void wait_again(struct pw_live *live)
 {
-        live->run.deadline_us = live->program->scheduler->now_us + LOOK_AGAIN_US;
+        live->run.deadline_us = live->program->scheduler->now_us + WAIT_AGAIN_US;
         pw_deadline_note(live);
 }
 
@@ -92,7 +92,7 @@ static void expire_queued(struct pw_live *live)
         pw_live_tell(live, PW_CORE_OVERDUE, 0);
         live = pw_live_find(scheduler, run.number);
         if (live && live->run.state == PW_RUN_QUEUED)
-                look_again(live);
+                wait_again(live);
 }
 
 /* The results are decided the first time; later, until the run has ended, members that got into it after all are ended. */
@@ -121,7 +121,7 @@ static void expire_admitted(struct pw_live *live)
                                                      "it outlived the deadline of its run" });
         if (live->run.state != PW_RUN_ADMITTED)
                 return;
-        look_again(live);
+        wait_again(live);
 }
 
 static void expire(struct pw_live *live)

@@ -58,7 +58,7 @@ static void input_missing(struct pw_live *live, uint32_t index)
         live->missing++;
 }
 
-void pw_input_look(struct pw_live *live, uint32_t index)
+void pw_input_check(struct pw_live *live, uint32_t index)
 {
         struct pw_input_place *place = &live->run.inputs[index];
 

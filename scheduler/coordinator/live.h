@@ -85,7 +85,7 @@ extern const uint8_t pw_run_rules[PW_RUN_STATES][PW_RUN_EVENTS]; /* run.c: next 
 
 /* input.c */
 /* Is it there? If not the run misses it, and is told when it comes. */
-void pw_input_look(struct pw_live *live, uint32_t index);
+void pw_input_check(struct pw_live *live, uint32_t index);
 void pw_input_fails(struct pw_live *live, uint32_t index, enum pw_status status, const char *text);
 /* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
 void pw_input_arrived(struct pw_live_input *input);

@@ -179,7 +179,7 @@ void pw_live_submit(struct pw_live *live)
         if (!run->deadline_us)
                 run->deadline_us = scheduler->now_us + scheduler->admit_us;
         for (uint32_t i = 0; i < run->input_count; i++)
-                pw_input_look(live, i);
+                pw_input_check(live, i);
         if (run->cancelled) {
                 pw_cancelled_sentence(live, text, sizeof text);
                 pw_live_fail(live, PW_CANCELLED, text);
@@ -256,7 +256,7 @@ void pw_live_done(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
         live->program->row.runs_in_flight--;
         live->program->quota->runs_in_flight--;
         pw_program_maybe_end(live->program);
-        scheduler->look = true;
+        scheduler->scan = true;
 }
 
 static uint32_t gang_count(const struct pw_program *program)

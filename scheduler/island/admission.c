@@ -7,7 +7,7 @@
  * pass, and it is looked at again when room is freed. So an admitted run never waits for room, and nobody waits for a run that was
  * not admitted.
  *
- * Runs of a program need the same, so a look at the first of them is one at all. Only those whose inputs may bring room are looked
+ * Runs of a program need the same, so a scan of the first of them is one of all. Only those whose inputs may bring room are looked
  * at one by one.
  */
 #include "base/error.h"
@@ -66,7 +66,7 @@ enum pw_status pw_admission_enter(struct pw_host_run *run, struct pw_error *ret_
         pw_list_append(&run->queue->runs, &run->queued);
         if (pw_list_empty(&quota->turn))
                 pw_list_append(&scheduler->turns, &quota->turn);
-        scheduler->look = true;
+        scheduler->scan = true;
         return PW_OK;
 }
 
@@ -105,7 +105,7 @@ static void block(struct pw_device_quota *quota, struct pw_queue *queue)
         pw_list_append(&quota->blocked, &queue->blocked);
 }
 
-/* Those whose first lacked room come into the next look. */
+/* Those whose first lacked room come into the next scan. */
 static void unblock(struct pw_device_quota *quota)
 {
         struct pw_queue *queue;
@@ -142,10 +142,10 @@ static void admit(struct pw_host_run *run)
         pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_RESERVED }, NULL);
 }
 
-/* Of a look, each run by its weight; the rest in the next. */
+/* Of a scan, each run by its weight; the rest in the next. */
 #define ADMITTED_AT_ONCE 1024u
 
-struct look {
+struct scan {
         struct pw_scheduler *scheduler;
         struct pw_list round; /* tenants that are not through */
         uint64_t held;        /* devices at which runs of tenants whose turn came before lack room */
@@ -154,15 +154,15 @@ struct look {
 
 /* The first of its tenant's that lacks room of its devices holds back who comes after it, of other tenants too, unless runs of its
  * own tenant will give back all that it lacks. */
-static enum pw_place_verdict look_at_run(struct look *look, struct pw_host_run *run)
+static enum pw_place_verdict scan_run(struct scan *scan, struct pw_host_run *run)
 {
         struct pw_device_quota *quota = run->program->quota;
         uint64_t memory = run->program->memory_members;
-        bool over_quota = quota->held == look->scheduler->looks;
+        bool over_quota = quota->held == scan->scheduler->scans;
         enum pw_place_verdict verdict = PW_PLACE_HELD;
-        bool behind_others = memory & look->held;
+        bool behind_others = memory & scan->held;
 
-        if (!(memory & (look->held | quota->lacking)) && !over_quota) {
+        if (!(memory & (scan->held | quota->lacking)) && !over_quota) {
                 pw_place_inputs(run);
                 verdict = pw_place_run(run);
                 over_quota = run->over_quota;
@@ -170,30 +170,30 @@ static enum pw_place_verdict look_at_run(struct look *look, struct pw_host_run *
         }
         set_deferred(run, verdict == PW_PLACE_DEFERRED);
         if (verdict == PW_PLACE_HELD && over_quota) {
-                quota->held = look->scheduler->looks;
+                quota->held = scan->scheduler->scans;
         } else if (verdict == PW_PLACE_HELD) {
-                look->held |= !behind_others || (memory & quota->lacking) ? 0 : memory;
+                scan->held |= !behind_others || (memory & quota->lacking) ? 0 : memory;
                 quota->lacking |= memory;
         }
         return verdict;
 }
 
 /* Its next run that has room is admitted. False: there is no such run. */
-static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
+static bool scan_tenant(struct scan *scan, struct pw_device_quota *quota)
 {
         while (pw_heap_first_key(&quota->queues) < BLOCKED) {
                 struct pw_queue *queue = pw_container_of(pw_heap_first(&quota->queues), struct pw_queue, order);
                 struct pw_host_run *run = pw_list_first(&queue->runs, struct pw_host_run, queued);
 
-                if (look_at_run(look, run) != PW_PLACED) {
+                if (scan_run(scan, run) != PW_PLACED) {
                         block(quota, queue);
                         continue;
                 }
                 if (!quota->lacking) { /* else its turn is still to come */
                         pw_list_remove(&quota->turn);
-                        pw_list_append(&look->scheduler->turns, &quota->turn);
+                        pw_list_append(&scan->scheduler->turns, &quota->turn);
                 }
-                look->done += pw_host_run_weight(run);
+                scan->done += pw_host_run_weight(run);
                 admit(run);
                 return true;
         }
@@ -201,36 +201,36 @@ static bool look_at_tenant(struct look *look, struct pw_device_quota *quota)
         return false;
 }
 
-static void begin_look(struct look *look)
+static void begin_scan(struct scan *scan)
 {
         struct pw_device_quota *quota;
 
-        look->scheduler->look = false;
-        look->scheduler->looks++;
-        pw_list_init(&look->round);
-        pw_list_each(&look->scheduler->turns, quota, struct pw_device_quota, turn) {
+        scan->scheduler->scan = false;
+        scan->scheduler->scans++;
+        pw_list_init(&scan->round);
+        pw_list_each(&scan->scheduler->turns, quota, struct pw_device_quota, turn) {
                 unblock(quota);
                 quota->lacking = 0;
                 if (!pw_heap_first(&quota->queues))
                         pw_list_remove(&quota->turn);
                 else
-                        pw_list_append(&look->round, &quota->round);
+                        pw_list_append(&scan->round, &quota->round);
         }
 }
 
-void pw_admission_look(struct pw_scheduler *scheduler)
+void pw_admission_scan(struct pw_scheduler *scheduler)
 {
-        struct look look = { .scheduler = scheduler };
+        struct scan scan = { .scheduler = scheduler };
 
-        if (!scheduler->look)
+        if (!scheduler->scan)
                 return;
-        begin_look(&look);
-        while (!pw_list_empty(&look.round)) { /* runs of theirs that arrive meanwhile are appended, and looked at too */
-                struct pw_device_quota *quota = pw_list_first(&look.round, struct pw_device_quota, round);
+        begin_scan(&scan);
+        while (!pw_list_empty(&scan.round)) { /* runs of theirs that arrive meanwhile are appended, and looked at too */
+                struct pw_device_quota *quota = pw_list_first(&scan.round, struct pw_device_quota, round);
 
                 pw_list_remove(&quota->round);
-                if (look.done < ADMITTED_AT_ONCE && look_at_tenant(&look, quota))
-                        pw_list_append(&look.round, &quota->round);
+                if (scan.done < ADMITTED_AT_ONCE && scan_tenant(&scan, quota))
+                        pw_list_append(&scan.round, &quota->round);
         }
-        scheduler->look |= look.done >= ADMITTED_AT_ONCE;
+        scheduler->scan |= scan.done >= ADMITTED_AT_ONCE;
 }

@@ -112,10 +112,10 @@ void pw_chain_leave(struct pw_host_run *run, struct pw_list *freed)
 
 /* --- order --------------------------------------------------------------------------------------------------------------- */
 
-static bool passed(const struct pw_part *part, const struct pw_gang *gang, const struct pw_host_run *ahead)
+static bool passed(const struct pw_fragment *fragment, const struct pw_gang *gang, const struct pw_host_run *ahead)
 {
-        const struct pw_part *theirs = &ahead->parts[part->column];
-        const struct pw_need *need = part->plan->needs + gang->behind.first;
+        const struct pw_fragment *theirs = &ahead->fragments[fragment->column];
+        const struct pw_need *need = fragment->plan->needs + gang->behind.first;
 
         if (theirs->next < gang->passes)
                 return false;
@@ -125,13 +125,13 @@ static bool passed(const struct pw_part *part, const struct pw_gang *gang, const
         return true;
 }
 
-bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang)
+bool pw_chain_passed(struct pw_fragment *fragment, const struct pw_gang *gang)
 {
-        const struct pw_host_run *run = part->run;
+        const struct pw_host_run *run = fragment->run;
 
         for (uint32_t c = 0; c < run->program->chain_count; c++)
-                if (run->holds[c].ahead && !passed(part, gang, run->holds[c].ahead)) {
-                        part->wait_for = c;
+                if (run->holds[c].ahead && !passed(fragment, gang, run->holds[c].ahead)) {
+                        fragment->wait_for = c;
                         return false;
                 }
         return true;

@@ -59,11 +59,11 @@ static bool grow_markers(struct pw_device *device)
         return true;
 }
 
-bool pw_device_mark(struct pw_device *device, struct pw_part *part, uint32_t gang)
+bool pw_device_mark(struct pw_device *device, struct pw_fragment *fragment, uint32_t gang)
 {
         if (device->marker_end - device->marker_first == device->marker_capacity && !grow_markers(device))
                 return false;
         device->markers[device->marker_end++ & (device->marker_capacity - 1)] =
-                (struct pw_marker){ .count = device->ordered, .part = part, .gang = gang };
+                (struct pw_marker){ .count = device->ordered, .fragment = fragment, .gang = gang };
         return true;
 }

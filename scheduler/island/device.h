@@ -15,7 +15,7 @@
 #include "scheduler/quota.h"
 #include "scheduler/run.h"
 
-struct pw_part;
+struct pw_fragment;
 struct pw_device_add;
 
 struct pw_rooms { /* of one tenant in one device */
@@ -25,11 +25,11 @@ struct pw_rooms { /* of one tenant in one device */
         struct pw_range *range;
         uint32_t programs; /* that place rooms there */
         uint64_t used[3];  /* by enum pw_room_use */
-        struct pw_line line; /* its parts that wait for the device's window */
+        struct pw_line line; /* its fragments that wait for the device's window */
 };
 
-#define PW_MARKER_END 0xffffffffu /* instead of a gang: what the part had ordered on this device is done */
-struct pw_marker { uint64_t count; struct pw_part *part; uint32_t gang; };
+#define PW_MARKER_END 0xffffffffu /* instead of a gang: what the fragment had ordered on this device is done */
+struct pw_marker { uint64_t count; struct pw_fragment *fragment; uint32_t gang; };
 
 struct pw_device {
         uint32_t number, island;
@@ -47,9 +47,9 @@ struct pw_device {
         uint64_t seq_mask;
         struct pw_policy_charge *charges; /* of the same gangs, where the policy counts; else NULL */
         bool window_wanted;    /* a gang waits for this device to get on */
-        struct pw_list turns;  /* struct pw_stand: a part of each tenant at most, as they took turns */
-        struct pw_part *parked;/* at the front of the island's, it waits for this device's window; NULL: none */
-        uint32_t standing;     /* parts that wait for windows, this one among them */
+        struct pw_list turns;  /* struct pw_stand: a fragment of each tenant at most, as they took turns */
+        struct pw_fragment *parked;/* at the front of the island's, it waits for this device's window; NULL: none */
+        uint32_t standing;     /* fragments that wait for windows, this one among them */
         struct pw_marker *markers; /* a ring */
         uint64_t marker_first, marker_end;
         uint32_t marker_capacity;
@@ -88,6 +88,6 @@ static inline uint64_t pw_device_oldest(const struct pw_device *device)
         return device->done == device->ordered ? 0 : device->seqs[device->done & device->seq_mask];
 }
 /* At the count of the gang ordered last. False: out of memory. */
-bool pw_device_mark(struct pw_device *device, struct pw_part *part, uint32_t gang);
+bool pw_device_mark(struct pw_device *device, struct pw_fragment *fragment, uint32_t gang);
 
 #endif

@@ -128,7 +128,7 @@ enum pw_status pw_host_result_let_go(struct pw_host_result *result)
                 if (pw_host_result_is_here(result, i))
                         pw_room_change(result->scheduler->devices[result->rooms[i].device], &result->rooms[i], PW_USE_RESULT,
                                        PW_USE_LETTING_GO);
-        result->scheduler->look |= owns_rooms(result);
+        result->scheduler->scan |= owns_rooms(result);
         return PW_OK;
 }
 
@@ -137,7 +137,7 @@ static void give_rooms(struct pw_host_result *result)
         for (uint32_t i = 0; owns_rooms(result) && i < result->room_count; i++)
                 if (pw_host_result_is_here(result, i))
                         pw_room_give(result->scheduler->devices[result->rooms[i].device], &result->rooms[i], PW_USE_LETTING_GO);
-        result->scheduler->look |= owns_rooms(result);
+        result->scheduler->scan |= owns_rooms(result);
 }
 
 /* Nobody writes or reads its rooms any more, nor those of the one whose rooms it has. */

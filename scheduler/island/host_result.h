@@ -27,7 +27,7 @@ struct pw_host_result {
         _Atomic uint64_t *lost;  /* these places (base/bits.h) */
         uint32_t islands, ordered; /* masks by number: where its writer has gangs; where they are ordered */
         uint32_t left;           /* members of the writer that are not done */
-        struct pw_list readers;  /* parts that rest until it is ordered, or its maker has passed */
+        struct pw_list readers;  /* fragments that rest until it is ordered, or its maker has passed */
         bool letting_go;         /* nobody wants it but runs that read it */
         bool released;           /* by its coordinator: nobody reads it any more */
         bool donated;            /* its rooms went on to a result of another run */

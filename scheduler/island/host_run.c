@@ -33,19 +33,19 @@ enum pw_status pw_host_input(struct pw_host_run *run, uint32_t index, enum pw_st
         return PW_OK;
 }
 
-struct pw_part *pw_host_run_part(const struct pw_host_run *run, uint32_t island)
+struct pw_fragment *pw_host_run_fragment(const struct pw_host_run *run, uint32_t island)
 {
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
-                if (run->parts[c].plan->island == island)
-                        return &run->parts[c];
+                if (run->fragments[c].plan->island == island)
+                        return &run->fragments[c];
         return NULL;
 }
 
-static enum pw_status find_part(const struct pw_host_run *run, uint32_t island, struct pw_part **ret_part,
-                                struct pw_error *ret_err)
+static enum pw_status find_fragment(const struct pw_host_run *run, uint32_t island, struct pw_fragment **ret_fragment,
+                                    struct pw_error *ret_err)
 {
-        *ret_part = pw_host_run_part(run, island);
-        if (!*ret_part)
+        *ret_fragment = pw_host_run_fragment(run, island);
+        if (!*ret_fragment)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has nothing in island %u", (unsigned long)run->id.number,
                                     island);
         return PW_OK;
@@ -54,7 +54,7 @@ static enum pw_status find_part(const struct pw_host_run *run, uint32_t island, 
 static bool is_prepared(const struct pw_host_run *run)
 {
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
-                if (run->parts[c].state < PW_PART_PREPARED)
+                if (run->fragments[c].state < PW_FRAGMENT_PREPARED)
                         return false;
         return true;
 }
@@ -62,47 +62,47 @@ static bool is_prepared(const struct pw_host_run *run)
 /* Its run may have been cancelled meanwhile. */
 enum pw_status pw_host_start(struct pw_host_run *run, uint32_t island, struct pw_error *ret_err)
 {
-        struct pw_part *part;
-        enum pw_status status = find_part(run, island, &part, ret_err);
+        struct pw_fragment *fragment;
+        enum pw_status status = find_fragment(run, island, &fragment, ret_err);
 
-        if (status != PW_OK || part->state >= PW_PART_STARTED)
+        if (status != PW_OK || fragment->state >= PW_FRAGMENT_STARTED)
                 return status == PW_OK ? PW_EXISTS : status;
         if (!is_prepared(run))
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is not prepared everywhere", (unsigned long)run->id.number);
         if (run->stopped)
                 return pw_error_set(ret_err, PW_CANCELLED, "run %lu was stopped", (unsigned long)run->id.number);
-        if (part->devices_left)
-                pw_island_enter(part->island, part);
+        if (fragment->devices_left)
+                pw_island_enter(fragment->island, fragment);
         return PW_OK;
 }
 
 enum pw_status pw_host_notice(struct pw_host_run *run, const struct pw_core_message *message, struct pw_error *ret_err)
 {
-        const struct pw_part *from = pw_host_run_part(run, message->from);
-        struct pw_part *part;
-        enum pw_status status = find_part(run, message->island, &part, ret_err);
+        const struct pw_fragment *from = pw_host_run_fragment(run, message->from);
+        struct pw_fragment *fragment;
+        enum pw_status status = find_fragment(run, message->island, &fragment, ret_err);
 
         if (status != PW_OK)
                 return status;
         if (!from || message->node >= run->program->row.image->node_count)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no node %u in island %u", (unsigned long)run->id.number,
                                     message->node, message->from);
-        pw_island_notice(part, from->column, message->node);
+        pw_island_notice(fragment, from->column, message->node);
         return PW_OK;
 }
 
-static void drop_part(struct pw_part *part)
+static void drop_fragment(struct pw_fragment *fragment)
 {
-        uint64_t open = part->open;
+        uint64_t open = fragment->open;
 
-        pw_part_step_out(part);
-        pw_list_remove(&part->link);
-        part->wait = PW_WAIT_NOTHING;
-        part->open = 0;
-        if (part->next || !open)
-                pw_part_leave(part, open);
+        pw_fragment_step_out(fragment);
+        pw_list_remove(&fragment->link);
+        fragment->wait = PW_WAIT_NOTHING;
+        fragment->open = 0;
+        if (fragment->next || !open)
+                pw_fragment_leave(fragment, open);
         else /* nothing of it was ordered here */
-                pw_part_left(part, (uint32_t)__builtin_popcountll(open));
+                pw_fragment_left(fragment, (uint32_t)__builtin_popcountll(open));
 }
 
 enum pw_status pw_host_stop(struct pw_host_run *run)
@@ -112,7 +112,7 @@ enum pw_status pw_host_stop(struct pw_host_run *run)
         pw_chain_let_go(run);
         run->stopped = true;
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
-                drop_part(&run->parts[c]);
+                drop_fragment(&run->fragments[c]);
         pw_host_run_maybe_end(run);
         return PW_OK;
 }
@@ -157,7 +157,8 @@ static bool is_in_function(const struct pw_host_run *run, const struct pw_device
                 return false;
         at = &run->program->scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
         *ret_seq = seq;
-        return at->part->run == run && pw_program_node(run->program, at->part->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
+        return at->fragment->run == run &&
+               pw_program_node(run->program, at->fragment->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
 }
 
 enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char *why)
@@ -189,7 +190,7 @@ uint32_t pw_host_run_nodes(const struct pw_host_run *run)
         uint32_t nodes = 0;
 
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
-                nodes += run->parts[c].plan->gang_count;
+                nodes += run->fragments[c].plan->gang_count;
         return nodes;
 }
 
@@ -198,13 +199,13 @@ uint32_t pw_host_run_ordered(const struct pw_host_run *run)
         uint32_t nodes = 0;
 
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
-                nodes += run->parts[c].next;
+                nodes += run->fragments[c].next;
         return nodes;
 }
 
 static bool may_end(const struct pw_host_run *run)
 {
-        return run->state == PW_HOST_RUN_RESERVED && !run->parts_left && !run->ahead_count && is_prepared(run);
+        return run->state == PW_HOST_RUN_RESERVED && !run->fragments_left && !run->ahead_count && is_prepared(run);
 }
 
 /* Appends to `freed` whom it lets end. Who rests for what it ordered goes on. */
@@ -212,8 +213,8 @@ static void end(struct pw_host_run *run, struct pw_list *freed)
 {
         pw_chain_leave(run, freed);
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
-                pw_parts_wake(&run->parts[c].behind);
-        run->program->scheduler->look = true;
+                pw_fragments_wake(&run->fragments[c].behind);
+        run->program->scheduler->scan = true;
         over(run, PW_HOST_RUN_DONE);
 }
 

@@ -1,4 +1,5 @@
-/* A run as its host has it: the rooms that it waits for or has, its parts in the islands here, what its inputs are to executors.
+/* A run as its host has it: the rooms that it waits for or has, its fragments in the islands here, what its inputs are to
+ * executors.
  *
  * Its coordinator is somewhere else: the two speak in messages (message.h). Made with RESERVE; gone with REFUSED, or with DONE,
  * which is told once it has left every device, all that boards were asked to write is answered, and the runs whose blocks it took
@@ -8,7 +9,7 @@
 #define PW_SCHEDULER_ISLAND_HOST_RUN_H
 
 #include "scheduler/island/host_result.h"
-#include "scheduler/island/part.h"
+#include "scheduler/island/fragment.h"
 #include "scheduler/island/room.h"
 
 struct pw_host_input {
@@ -53,7 +54,7 @@ struct pw_host_run {
         struct pw_queue own;
         uint64_t arrival;        /* its number among those that were queued */
         uint64_t admission;      /* its number among the admitted, from 1 */
-        uint32_t parts_left;
+        uint32_t fragments_left;
         struct pw_hold *holds;   /* per chain */
         uint32_t ahead_count, behind_count; /* holds that have one */
         struct pw_list freed_link; /* among those that may end, as the run ahead has */
@@ -66,10 +67,10 @@ struct pw_host_run {
         uint64_t short_bytes;
         bool lacks_of_others;    /* its tenant's own runs will not give back enough on one of its devices */
         bool over_quota;         /* then: of what its tenant may have of all devices */
-        bool read_early;         /* parts rested, or rest, until its results are ordered */
+        bool read_early;         /* fragments rested, or rest, until its results are ordered */
         uint32_t expired;        /* how often it was told that it is */
         uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
-        struct pw_part *parts;   /* per column */
+        struct pw_fragment *fragments;   /* per column */
         struct pw_host_input *inputs;
         struct pw_host_result **results;
         uint64_t *block_offsets; /* per place on this host, of all blocks */
@@ -105,7 +106,8 @@ PW_MUST_CHECK enum pw_status pw_host_notice(struct pw_host_run *run, const struc
 /* INPUT: its maker orders nothing more. What is not ordered by now never comes, and is loaded as an error. Errors: PW_PROTOCOL. */
 PW_MUST_CHECK enum pw_status pw_host_input(struct pw_host_run *run, uint32_t input, enum pw_status status,
                                            struct pw_error *ret_err);
-/* CANCEL: what is ordered is skipped where it has not begun. `stop`: nothing more is ordered, as nobody reads its results; else it
+/* CANCEL: what is ordered is skipped where it has not begun. `stop`: nothing more is ordered, as nobody reads its results; else
+ * it
  * goes on, and who reads them finds errors there. A run that waits for rooms is over. */
 enum pw_status pw_host_cancel(struct pw_host_run *run, bool stop);
 /* STOP: nothing more is ordered, whoever reads its results; what is ordered goes on. */
@@ -118,7 +120,7 @@ enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char
 extern const uint8_t pw_host_run_rules[PW_HOST_RUN_STATES][PW_HOST_RUN_EVENTS]; /* next states; 0: that cannot be */
 
 /* NULL: it has nothing there. */
-struct pw_part *pw_host_run_part(const struct pw_host_run *run, uint32_t island);
+struct pw_fragment *pw_host_run_fragment(const struct pw_host_run *run, uint32_t island);
 /* After pw_actions_clear() nobody names one that ended: it may be used for the next. */
 void pw_host_run_recycle(struct pw_host_run *run);
 void pw_host_run_free(struct pw_host_run *run);

@@ -7,7 +7,7 @@ struct turn {
         struct pw_island *island;
         uint64_t first_seq, members;
         uint32_t first_order, count;
-        bool served;         /* the part stands in line, and a gang of it was ordered in this turn of its tenant */
+        bool served;         /* the fragment stands in line, and a gang of it was ordered in this turn of its tenant */
         bool full;           /* nothing more can be ordered: the log is closed, or */
         bool no_memory;      /* there is none for it: it is tried again */
 };
@@ -38,31 +38,31 @@ void pw_island_free(struct pw_island *island)
         free(island);
 }
 
-void pw_island_enter(struct pw_island *island, struct pw_part *part)
+void pw_island_enter(struct pw_island *island, struct pw_fragment *fragment)
 {
-        pw_part_step(part, PW_PART_START);
-        part->key = island->policy->key(part);
-        island->policy->enter(island->state, part);
+        pw_fragment_step(fragment, PW_FRAGMENT_START);
+        fragment->key = island->policy->key(fragment);
+        island->policy->enter(island->state, fragment);
         island->admitted++;
-        pw_part_wake(part);
+        pw_fragment_wake(fragment);
 }
 
-void pw_island_notice(struct pw_part *part, uint32_t column, uint32_t node)
+void pw_island_notice(struct pw_fragment *fragment, uint32_t column, uint32_t node)
 {
-        if (part->noticed[column] <= node)
-                part->noticed[column] = node + 1;
-        if (part->wait == PW_WAIT_NOTICE)
-                pw_part_wake(part);
-        pw_parts_wake(&part->behind);
+        if (fragment->noticed[column] <= node)
+                fragment->noticed[column] = node + 1;
+        if (fragment->wait == PW_WAIT_NOTICE)
+                pw_fragment_wake(fragment);
+        pw_fragments_wake(&fragment->behind);
 }
 
 /* --- may a gang be ordered? ------------------------------------------------------------------------------------------- */
 
 /* A load of what lies in place has nothing to do; it is ordered only where somebody waits for it, or where it is the one that waits
  * until its room may be written again: who writes there later relies on that. */
-static bool load_is_skipped(const struct pw_part *part, const struct pw_gang *gang)
+static bool load_is_skipped(const struct pw_fragment *fragment, const struct pw_gang *gang)
 {
-        const struct pw_host_run *run = part->run;
+        const struct pw_host_run *run = fragment->run;
         const struct pw_image_node *node = pw_image_node(run->program->row.image, gang->node);
 
         return run->inputs[gang->load - 1].in_place && !gang->result_count && !run->sequential && !node->wait_count &&
@@ -106,10 +106,10 @@ static bool log_open(struct turn *turn)
 
 /* --- ordering one -------------------------------------------------------------------------------------------------------- */
 
-static void order_results(struct pw_part *part, const struct pw_gang *gang, uint64_t seq)
+static void order_results(struct pw_fragment *fragment, const struct pw_gang *gang, uint64_t seq)
 {
-        struct pw_host_run *run = part->run;
-        uint32_t island = part->plan->island;
+        struct pw_host_run *run = fragment->run;
+        uint32_t island = fragment->plan->island;
 
         for (uint32_t i = 0; i < gang->result_count; i++) {
                 struct pw_host_result *result = run->results[run->program->plan.written[gang->first_result + i]];
@@ -118,148 +118,148 @@ static void order_results(struct pw_part *part, const struct pw_gang *gang, uint
                         if (run->program->devices[slice->here[h].device].device->island == island)
                                 result->seqs[slice->here[h].place] = seq;
                 result->ordered |= 1u << island;
-                pw_parts_wake(&result->readers);
+                pw_fragments_wake(&result->readers);
         }
 }
 
 /* False: out of memory. */
-static bool order_gang(struct turn *turn, struct pw_part *part, const struct pw_gang *gang)
+static bool order_gang(struct turn *turn, struct pw_fragment *fragment, const struct pw_gang *gang)
 {
         struct pw_order_item *item = pw_action_order(turn->scheduler);
         struct pw_island *island = turn->island;
         uint64_t seq = island->seq + 1, marked = gang->last;
-        uint32_t index = part->next;
+        uint32_t index = fragment->next;
 
         if (!item)
                 return false;
-        *item = (struct pw_order_item){ .run = part->run->id.number, .slot = part->run->slot, .node = gang->node,
+        *item = (struct pw_order_item){ .run = fragment->run->id.number, .slot = fragment->run->slot, .node = gang->node,
                                         .members = gang->members, .seq_slot = gang->seq_slot };
-        if ((gang->load || (gang->is_behind && part->run->ahead_count)) && !pw_order_tell(part->run, gang, item)) {
+        if ((gang->load || (gang->is_behind && fragment->run->ahead_count)) && !pw_order_tell(fragment->run, gang, item)) {
                 turn->scheduler->actions.orders_count--;
                 return false;
         }
         island->seq = seq;
-        island->log[seq % PW_ORDER_LOG] = (struct pw_ordered){ part, index };
+        island->log[seq % PW_ORDER_LOG] = (struct pw_ordered){ fragment, index };
         turn->members |= gang->members;
         turn->count++;
-        part->next++;
-        if (gang->result_count || part->run->sequential)
+        fragment->next++;
+        if (gang->result_count || fragment->run->sequential)
                 marked = gang->members;
         for (uint64_t rest = gang->members; rest; rest &= rest - 1) {
                 uint32_t number = (uint32_t)__builtin_ctzll(rest);
                 struct pw_device *device = turn->scheduler->devices[number];
                 if (island->policy->counts)
-                        island->policy->ordered(island->state, part, pw_device_charge(device, device->ordered));
+                        island->policy->ordered(island->state, fragment, pw_device_charge(device, device->ordered));
                 pw_device_order(device, seq);
                 if (marked >> number & 1)
-                        pw_device_mark(device, part, index);
+                        pw_device_mark(device, fragment, index);
         }
-        part->open &= ~gang->last;
+        fragment->open &= ~gang->last;
         if (gang->result_count)
-                order_results(part, gang, seq);
+                order_results(fragment, gang, seq);
         return true;
 }
 
-static void skip_gang(struct pw_part *part, const struct pw_gang *gang)
+static void skip_gang(struct pw_fragment *fragment, const struct pw_gang *gang)
 {
-        part->next++;
-        part->open &= ~gang->last;
+        fragment->next++;
+        fragment->open &= ~gang->last;
         if (gang->last)
-                pw_part_leave(part, gang->last);
+                pw_fragment_leave(fragment, gang->last);
 }
 
 /* --- the turn ---------------------------------------------------------------------------------------------------------------- */
 
-static void send_notices(struct pw_part *part, uint32_t notify, uint32_t node)
+static void send_notices(struct pw_fragment *fragment, uint32_t notify, uint32_t node)
 {
-        struct pw_scheduler *scheduler = part->island->scheduler;
+        struct pw_scheduler *scheduler = fragment->island->scheduler;
 
         for (; notify; notify &= notify - 1) {
-                uint32_t to = part->run->parts[__builtin_ctz(notify)].plan->island;
-                struct pw_core_message *notice = pw_action_core(scheduler, &part->run->id, to, PW_CORE_NOTICE);
+                uint32_t to = fragment->run->fragments[__builtin_ctz(notify)].plan->island;
+                struct pw_core_message *notice = pw_action_core(scheduler, &fragment->run->id, to, PW_CORE_NOTICE);
 
-                notice->slot = part->run->at;
-                notice->from = part->plan->island;
+                notice->slot = fragment->run->at;
+                notice->from = fragment->plan->island;
                 notice->node = node;
                 scheduler->actions.notices++;
         }
 }
 
-/* May it be ordered now? Else its part stands in line, or is at the front already and goes on waiting there. */
-static bool window_open(struct turn *turn, struct pw_part *part, const struct pw_gang *gang)
+/* May it be ordered now? Else its fragment stands in line, or is at the front already and goes on waiting there. */
+static bool window_open(struct turn *turn, struct pw_fragment *fragment, const struct pw_gang *gang)
 {
         struct pw_island *island = turn->island;
         struct pw_device *full;
 
-        if (part->stands_at != gang->members)
-                pw_part_step_out(part);
-        else if (turn->served && island->kept_back && !pw_part_next_turn(part))
+        if (fragment->stands_at != gang->members)
+                pw_fragment_step_out(fragment);
+        else if (turn->served && island->kept_back && !pw_fragment_next_turn(fragment))
                 return false;
         full = find_full(turn, gang->members);
-        if (!part->stands_at && (full || turn->full || island->jumbled || (island->waited & gang->members))) {
-                pw_part_stand(part, gang->members);
+        if (!fragment->stands_at && (full || turn->full || island->jumbled || (island->waited & gang->members))) {
+                pw_fragment_stand(fragment, gang->members);
                 return false; /* its time comes after all that are woken */
         }
         if (full) {
                 full->window_wanted = true;
-                pw_part_park(part, full);
+                pw_fragment_park(fragment, full);
         }
         return !full;
 }
 
-static bool may_wait(const struct pw_part *part, const struct pw_gang *gang)
+static bool may_wait(const struct pw_fragment *fragment, const struct pw_gang *gang)
 {
-        return gang->load || gang->needs.count || part->run->ahead_count || part->run->sequential;
+        return gang->load || gang->needs.count || fragment->run->ahead_count || fragment->run->sequential;
 }
 
 /* Order, or pass over, its next gang. False: it waits. */
-static bool order_next(struct turn *turn, struct pw_part *part, const struct pw_gang *gang)
+static bool order_next(struct turn *turn, struct pw_fragment *fragment, const struct pw_gang *gang)
 {
-        enum pw_part_wait wait = may_wait(part, gang) ? pw_part_look(part, gang) : PW_WAIT_NOTHING;
+        enum pw_fragment_wait wait = may_wait(fragment, gang) ? pw_fragment_check(fragment, gang) : PW_WAIT_NOTHING;
 
         if (wait != PW_WAIT_NOTHING) {
-                pw_part_step_out(part);
-                part->wait = wait;
-                pw_part_rest(part);
+                pw_fragment_step_out(fragment);
+                fragment->wait = wait;
+                pw_fragment_rest(fragment);
                 return false;
         }
-        if (gang->load && load_is_skipped(part, gang)) {
-                skip_gang(part, gang);
+        if (gang->load && load_is_skipped(fragment, gang)) {
+                skip_gang(fragment, gang);
                 return true;
         }
-        if (!window_open(turn, part, gang))
+        if (!window_open(turn, fragment, gang))
                 return false;
         turn->full = !log_open(turn);
-        turn->no_memory = !turn->full && !order_gang(turn, part, gang);
+        turn->no_memory = !turn->full && !order_gang(turn, fragment, gang);
         turn->full |= turn->no_memory;
-        if (turn->full && !part->stands_at)
-                pw_part_stand(part, gang->members);
-        turn->served = part->stands_at;
+        if (turn->full && !fragment->stands_at)
+                pw_fragment_stand(fragment, gang->members);
+        turn->served = fragment->stands_at;
         return !turn->full;
 }
 
-/* Order what can be ordered of one part, which is woken or at the front. */
-static void order_part(struct turn *turn, struct pw_part *part)
+/* Order what can be ordered of one fragment, which is woken or at the front. */
+static void order_fragment(struct turn *turn, struct pw_fragment *fragment)
 {
-        const struct pw_plan_island *plan = part->plan;
-        uint32_t notify = 0, node = 0, from = part->next;
+        const struct pw_plan_island *plan = fragment->plan;
+        uint32_t notify = 0, node = 0, from = fragment->next;
 
         turn->served = false;
-        while (part->next < plan->gang_count) {
-                const struct pw_gang *gang = &plan->gangs[part->next];
-                if (!order_next(turn, part, gang))
+        while (fragment->next < plan->gang_count) {
+                const struct pw_gang *gang = &plan->gangs[fragment->next];
+                if (!order_next(turn, fragment, gang))
                         break;
                 if (gang->notify) {
                         notify |= gang->notify;
                         node = gang->node;
                 }
         }
-        if (part->next == plan->gang_count)
-                pw_part_step_out(part);
-        if (part->next != from)
-                pw_part_got_on(part);
+        if (fragment->next == plan->gang_count)
+                pw_fragment_step_out(fragment);
+        if (fragment->next != from)
+                pw_fragment_got_on(fragment);
         if (notify)
-                send_notices(part, notify, node);
+                send_notices(fragment, notify, node);
 }
 
 /* Whoever is woken by what is ordered comes before the next at the front. */
@@ -269,10 +269,10 @@ static void order_parts(struct turn *turn)
 
         while (!pw_list_empty(&island->woken) || (!turn->full && !pw_list_empty(&island->fronts))) {
                 bool woken = !pw_list_empty(&island->woken);
-                struct pw_part *part = pw_list_first(woken ? &island->woken : &island->fronts, struct pw_part, link);
+                struct pw_fragment *fragment = pw_list_first(woken ? &island->woken : &island->fronts, struct pw_fragment, link);
                 if (woken)
-                        pw_list_remove(&part->link);
-                order_part(turn, part);
+                        pw_list_remove(&fragment->link);
+                order_fragment(turn, fragment);
         }
 }
 
@@ -316,13 +316,13 @@ static void step_done(struct pw_host_run *run)
         pw_host_run_stepped(run);
 }
 
-static void fire(struct pw_part *part, uint32_t index, uint64_t device)
+static void fire(struct pw_fragment *fragment, uint32_t index, uint64_t device)
 {
-        struct pw_host_run *run = part->run;
-        const struct pw_gang *gang = &part->plan->gangs[index];
+        struct pw_host_run *run = fragment->run;
+        const struct pw_gang *gang = &fragment->plan->gangs[index];
 
         if (index == PW_MARKER_END) {
-                pw_part_left(part, 1);
+                pw_fragment_left(fragment, 1);
                 return;
         }
         for (uint32_t i = 0; i < gang->result_count; i++)
@@ -330,7 +330,7 @@ static void fire(struct pw_part *part, uint32_t index, uint64_t device)
         if (run->sequential)
                 step_done(run);
         if (gang->last & device)
-                pw_part_left(part, 1);
+                pw_fragment_left(fragment, 1);
 }
 
 void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count)
@@ -344,7 +344,7 @@ void pw_island_progress(struct pw_island *island, struct pw_device *device, uint
                 if (marker.count > count)
                         break;
                 device->marker_first++;
-                fire(marker.part, marker.gang, UINT64_C(1) << device->number);
+                fire(marker.fragment, marker.gang, UINT64_C(1) << device->number);
         }
         if (device->window_wanted && device->ordered - count <= island->scheduler->ahead / 2) {
                 device->window_wanted = false;

@@ -4,13 +4,13 @@
  * board (plane/board.h), and the executor of each device does those that it is a member of strictly in that order. A run's gangs
  * are ordered as its program has them; a policy has a say only between tenants that wait for the same devices.
  *
- * A run that was admitted enters the island as a *part*, a cursor into the gangs that its program has here, in program order. A
- * turn looks at the parts that something has come for and at those at the front of lines whose window has opened, and orders of
+ * A run that was admitted enters the island as a *fragment*, a cursor into the gangs that its program has here, in program order. A
+ * turn looks at the fragments that something has come for and at those at the front of lines whose window has opened, and orders of
  * each what it can, all of it one batch. Whoever else waits costs nothing. A gang is ordered if
  *
- *   - each device of it has been given less than W gangs (`--ahead`) that it has not done (the window), no part of its tenant that
- *     came earlier waits for one of these devices, and no part of another tenant whose turn there comes before (line.h, policy.h):
- *     so nobody is overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
+ *   - each device of it has been given less than W gangs (`--ahead`) that it has not done (the window), no fragment of its tenant
+ *     that came earlier waits for one of these devices, and no fragment of another tenant whose turn there comes before (line.h,
+ *     policy.h): so nobody is overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
  *   - the gangs of its run that it needs in other islands are ordered there, as notices said;
  *   - of a load, which brings an input onto a device: the input's writer is ordered wherever it is read; and where the input is
  *     updated in place, whoever else reads that room is done or ordered before it on the same device;
@@ -25,7 +25,7 @@
 #include "scheduler/island/host_run.h"
 #include "scheduler/island/policy/policy.h"
 
-struct pw_ordered { struct pw_part *part; uint32_t gang; };
+struct pw_ordered { struct pw_fragment *fragment; uint32_t gang; };
 
 struct pw_island {
         uint32_t number;
@@ -33,12 +33,12 @@ struct pw_island {
         const struct pw_policy *policy;
         struct pw_policy_state *state; /* the policy's */
         uint64_t members;       /* its devices */
-        struct pw_list woken;   /* parts that came, or for which came what they waited for */
+        struct pw_list woken;   /* fragments that came, or for which came what they waited for */
         bool jumbled;           /* of these some stand before others that come first by their key */
-        struct pw_list fronts;  /* parts that only a window, or the log, may keep */
-        uint64_t waited;        /* devices at which parts stand in line */
-        uint64_t kept_back;     /* turns_ahead of all parts */
-        uint32_t admitted;      /* parts that have not left */
+        struct pw_list fronts;  /* fragments that only a window, or the log, may keep */
+        uint64_t waited;        /* devices at which fragments stand in line */
+        uint64_t kept_back;     /* turns_ahead of all fragments */
+        uint32_t admitted;      /* fragments that have not left */
         bool dirty;             /* something may be ordered now */
         uint64_t seq;           /* of the gang ordered last */
         uint64_t reach;         /* known: gangs up to this may be ordered without overwriting one that is not done */
@@ -47,9 +47,9 @@ struct pw_island {
 
 struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number, const struct pw_policy *policy);
 void pw_island_free(struct pw_island *island);
-void pw_island_enter(struct pw_island *island, struct pw_part *part);
+void pw_island_enter(struct pw_island *island, struct pw_fragment *fragment);
 /* A notice came: gangs up to `node` are ordered in the island of `column` (which of its program's islands it is). */
-void pw_island_notice(struct pw_part *part, uint32_t column, uint32_t node);
+void pw_island_notice(struct pw_fragment *fragment, uint32_t column, uint32_t node);
 void pw_island_turn(struct pw_island *island);
 /* Gangs of this device up to `count` are done: what was marked with one of them happens (device.h). */
 void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count);

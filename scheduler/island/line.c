@@ -5,37 +5,37 @@
 
 void pw_line_init(struct pw_line *line)
 {
-        pw_list_init(&line->parts);
+        pw_list_init(&line->fragments);
         line->late = (struct pw_heap){ 0 };
 }
 
 void pw_line_done(struct pw_line *line) { pw_heap_done(&line->late); }
 
-void pw_stands_init(struct pw_part *part)
+void pw_stands_init(struct pw_fragment *fragment)
 {
-        struct pw_stand *stand = part->stands;
+        struct pw_stand *stand = fragment->stands;
 
-        for (uint64_t rest = part->plan->members; rest; rest &= rest - 1, stand++) {
-                struct pw_program_device *device = pw_program_device(part->run->program, (uint32_t)__builtin_ctzll(rest));
-                *stand = (struct pw_stand){ .part = part, .device = device->device, .line = &device->rooms->line };
+        for (uint64_t rest = fragment->plan->members; rest; rest &= rest - 1, stand++) {
+                struct pw_program_device *device = pw_program_device(fragment->run->program, (uint32_t)__builtin_ctzll(rest));
+                *stand = (struct pw_stand){ .fragment = fragment, .device = device->device, .line = &device->rooms->line };
                 pw_list_init(&stand->link);
                 pw_list_init(&stand->turn);
         }
 }
 
-/* Where it stands. The stands of a part are those of its plan's devices, ascending. */
-#define each_stand(part, stand, rest)                                                                                  \
-        for (uint64_t rest = (part)->plan->members; rest; rest &= rest - 1, stand++)                                   \
-                if ((part)->stands_at & rest & -rest)
+/* Where it stands. The stands of a fragment are those of its plan's devices, ascending. */
+#define each_stand(fragment, stand, rest)                                                                                  \
+        for (uint64_t rest = (fragment)->plan->members; rest; rest &= rest - 1, stand++)                                   \
+                if ((fragment)->stands_at & rest & -rest)
 
 /* --- the line of a tenant ------------------------------------------------------------------------------------------------ */
 
 static inline struct pw_stand *first_of(const struct pw_line *line)
 {
         struct pw_heap_item *item = pw_heap_first(&line->late);
-        struct pw_stand *first = pw_list_empty(&line->parts) ? NULL : pw_list_first(&line->parts, struct pw_stand, link);
+        struct pw_stand *first = pw_list_empty(&line->fragments) ? NULL : pw_list_first(&line->fragments, struct pw_stand, link);
 
-        if (item && (!first || item->key < first->part->key))
+        if (item && (!first || item->key < first->fragment->key))
                 return pw_container_of(item, struct pw_stand, item);
         return first;
 }
@@ -43,40 +43,40 @@ static inline struct pw_stand *first_of(const struct pw_line *line)
 /* Most come behind all others. Without memory for the heap the way to its place is longer. */
 static void line_up(struct pw_line *line, struct pw_stand *stand)
 {
-        struct pw_list *before = line->parts.prev;
-        uint64_t key = stand->part->key;
+        struct pw_list *before = line->fragments.prev;
+        uint64_t key = stand->fragment->key;
 
-        if (before != &line->parts && pw_list_item(before, struct pw_stand, link)->part->key > key &&
+        if (before != &line->fragments && pw_list_item(before, struct pw_stand, link)->fragment->key > key &&
             pw_heap_add(&line->late, &stand->item, key))
                 return;
-        while (before != &line->parts && pw_list_item(before, struct pw_stand, link)->part->key > key)
+        while (before != &line->fragments && pw_list_item(before, struct pw_stand, link)->fragment->key > key)
                 before = before->prev;
         pw_list_append(before->next, &stand->link);
 }
 
 /* --- turns ------------------------------------------------------------------------------------------------------------------ */
 
-static void come_to_front(struct pw_part *part)
+static void come_to_front(struct pw_fragment *fragment)
 {
-        pw_list_append(&part->island->fronts, &part->link);
-        part->island->dirty = true;
+        pw_list_append(&fragment->island->fronts, &fragment->link);
+        fragment->island->dirty = true;
 }
 
 /* It is at the front no longer, if it was. */
-static void leave_front(struct pw_part *part)
+static void leave_front(struct pw_fragment *fragment)
 {
-        if (part->parked)
-                part->parked->parked = NULL;
-        part->parked = NULL;
-        pw_list_remove(&part->link);
+        if (fragment->parked)
+                fragment->parked->parked = NULL;
+        fragment->parked = NULL;
+        pw_list_remove(&fragment->link);
 }
 
 /* One more is before it. */
-static void fall_back(struct pw_part *part)
+static void fall_back(struct pw_fragment *fragment)
 {
-        part->island->kept_back++;
-        if (!part->turns_ahead++)
-                leave_front(part);
+        fragment->island->kept_back++;
+        if (!fragment->turns_ahead++)
+                leave_front(fragment);
 }
 
 /* Into the turns of its device, by key. True: others are before it. */
@@ -84,127 +84,127 @@ static bool line_up_turn(struct pw_stand *stand)
 {
         struct pw_list *turns = &stand->device->turns, *before = turns->prev;
 
-        while (before != turns && pw_list_item(before, struct pw_stand, turn)->part->turn_key > stand->part->turn_key)
+        while (before != turns && pw_list_item(before, struct pw_stand, turn)->fragment->turn_key > stand->fragment->turn_key)
                 before = before->prev;
         if (before == turns && !pw_list_empty(turns))
-                fall_back(pw_list_first(turns, struct pw_stand, turn)->part);
+                fall_back(pw_list_first(turns, struct pw_stand, turn)->fragment);
         pw_list_append(before->next, &stand->turn);
         return before != turns;
 }
 
-static void take_turn(struct pw_part *part)
+static void take_turn(struct pw_fragment *fragment)
 {
-        struct pw_stand *stand = part->stands;
+        struct pw_stand *stand = fragment->stands;
 
-        part->has_turn = true;
-        part->turns_ahead = 0;
-        part->turn_key = part->island->policy->turn(part->island->state, part);
-        each_stand(part, stand, rest)
-                part->turns_ahead += line_up_turn(stand);
-        part->island->kept_back += part->turns_ahead;
-        if (!part->turns_ahead)
-                come_to_front(part);
+        fragment->has_turn = true;
+        fragment->turns_ahead = 0;
+        fragment->turn_key = fragment->island->policy->turn(fragment->island->state, fragment);
+        each_stand(fragment, stand, rest)
+                fragment->turns_ahead += line_up_turn(stand);
+        fragment->island->kept_back += fragment->turns_ahead;
+        if (!fragment->turns_ahead)
+                come_to_front(fragment);
 }
 
 /* One less is before it. */
-static void move_up(struct pw_part *part)
+static void move_up(struct pw_fragment *fragment)
 {
-        part->island->kept_back--;
-        if (!--part->turns_ahead)
-                come_to_front(part);
+        fragment->island->kept_back--;
+        if (!--fragment->turns_ahead)
+                come_to_front(fragment);
 }
 
-static void give_turn_up(struct pw_part *part)
+static void give_turn_up(struct pw_fragment *fragment)
 {
-        struct pw_stand *stand = part->stands;
+        struct pw_stand *stand = fragment->stands;
 
-        part->has_turn = false;
-        part->island->kept_back -= part->turns_ahead;
-        leave_front(part);
-        each_stand(part, stand, rest) {
+        fragment->has_turn = false;
+        fragment->island->kept_back -= fragment->turns_ahead;
+        leave_front(fragment);
+        each_stand(fragment, stand, rest) {
                 struct pw_list *turns = &stand->device->turns;
                 bool first = turns->next == &stand->turn;
 
                 pw_list_remove(&stand->turn);
                 if (first && !pw_list_empty(turns))
-                        move_up(pw_list_first(turns, struct pw_stand, turn)->part);
+                        move_up(pw_list_first(turns, struct pw_stand, turn)->fragment);
         }
 }
 
-bool pw_part_next_turn(struct pw_part *part)
+bool pw_fragment_next_turn(struct pw_fragment *fragment)
 {
-        give_turn_up(part);
-        take_turn(part);
-        return !part->turns_ahead;
+        give_turn_up(fragment);
+        take_turn(fragment);
+        return !fragment->turns_ahead;
 }
 
-void pw_part_park(struct pw_part *part, struct pw_device *device)
+void pw_fragment_park(struct pw_fragment *fragment, struct pw_device *device)
 {
-        pw_list_remove(&part->link);
-        part->parked = device;
-        device->parked = part;
+        pw_list_remove(&fragment->link);
+        fragment->parked = device;
+        device->parked = fragment;
 }
 
 void pw_device_unpark(struct pw_device *device)
 {
-        struct pw_part *part = device->parked;
+        struct pw_fragment *fragment = device->parked;
 
-        if (!part)
+        if (!fragment)
                 return;
         device->parked = NULL;
-        part->parked = NULL;
-        come_to_front(part);
+        fragment->parked = NULL;
+        come_to_front(fragment);
 }
 
 /* --- in and out --------------------------------------------------------------------------------------------------------------- */
 
-static void becomes_first(struct pw_part *part)
+static void becomes_first(struct pw_fragment *fragment)
 {
-        if (!--part->lines_ahead)
-                take_turn(part);
+        if (!--fragment->lines_ahead)
+                take_turn(fragment);
 }
 
-static void is_first_no_longer(struct pw_part *part)
+static void is_first_no_longer(struct pw_fragment *fragment)
 {
-        part->lines_ahead++;
-        if (part->has_turn)
-                give_turn_up(part);
+        fragment->lines_ahead++;
+        if (fragment->has_turn)
+                give_turn_up(fragment);
 }
 
-void pw_part_stand(struct pw_part *part, uint64_t members)
+void pw_fragment_stand(struct pw_fragment *fragment, uint64_t members)
 {
-        struct pw_stand *stand = part->stands;
+        struct pw_stand *stand = fragment->stands;
 
-        part->wait = PW_WAIT_WINDOW;
-        part->stands_at = members;
-        part->stand_seq = part->island->seq;
-        part->lines_ahead = 0;
-        part->island->waited |= members;
-        each_stand(part, stand, rest) {
+        fragment->wait = PW_WAIT_WINDOW;
+        fragment->stands_at = members;
+        fragment->stand_seq = fragment->island->seq;
+        fragment->lines_ahead = 0;
+        fragment->island->waited |= members;
+        each_stand(fragment, stand, rest) {
                 struct pw_stand *first = first_of(stand->line);
 
                 line_up(stand->line, stand);
                 stand->device->standing++;
                 if (!first)
                         continue;
-                if (first->part->key > part->key)
-                        is_first_no_longer(first->part);
+                if (first->fragment->key > fragment->key)
+                        is_first_no_longer(first->fragment);
                 else
-                        part->lines_ahead++;
+                        fragment->lines_ahead++;
         }
-        if (!part->lines_ahead)
-                take_turn(part);
+        if (!fragment->lines_ahead)
+                take_turn(fragment);
 }
 
-void pw_part_step_out(struct pw_part *part)
+void pw_fragment_step_out(struct pw_fragment *fragment)
 {
-        struct pw_stand *stand = part->stands;
+        struct pw_stand *stand = fragment->stands;
 
-        if (!part->stands_at)
+        if (!fragment->stands_at)
                 return;
-        if (part->has_turn)
-                give_turn_up(part);
-        each_stand(part, stand, rest) {
+        if (fragment->has_turn)
+                give_turn_up(fragment);
+        each_stand(fragment, stand, rest) {
                 bool was_first = first_of(stand->line) == stand;
                 struct pw_stand *first;
 
@@ -213,10 +213,10 @@ void pw_part_step_out(struct pw_part *part)
                 else
                         pw_list_remove(&stand->link);
                 if (was_first && (first = first_of(stand->line)))
-                        becomes_first(first->part);
+                        becomes_first(first->fragment);
                 if (!--stand->device->standing)
-                        part->island->waited &= ~(rest & -rest);
+                        fragment->island->waited &= ~(rest & -rest);
         }
-        part->stands_at = 0;
-        part->wait = PW_WAIT_NOTHING;
+        fragment->stands_at = 0;
+        fragment->wait = PW_WAIT_NOTHING;
 }

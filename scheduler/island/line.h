@@ -1,14 +1,15 @@
-/* Lines: parts whose next gang waits for nothing but the windows of its devices. A tenant's come in their order, tenants in turn.
+/* Lines: fragments whose next gang waits for nothing but the windows of its devices. A tenant's come in their order, tenants in
+ * turn.
  *
- * Such a part stands at each device of that gang, in the line of its tenant there, by its key, the island's policy's. Who is first
- * in all of these lines takes its tenant's turn, at all of its devices at once: turns there are by the key that the policy gives
- * them (policy.h), of equal ones in the order in which they were taken. Who is first of those at each of its devices is at the
- * front, and only a window keeps it: it is in the island's `fronts`, to be tried, or at the one device whose window it found
- * closed. After a gang its part takes a turn anew, behind the others.
+ * Such a fragment stands at each device of that gang, in the line of its tenant there, by its key, the island's policy's. Who is
+ * first in all of these lines takes its tenant's turn, at all of its devices at once: turns there are by the key that the policy
+ * gives them (policy.h), of equal ones in the order in which they were taken. Who is first of those at each of its devices is at
+ * the front, and only a window keeps it: it is in the island's `fronts`, to be tried, or at the one device whose window it found
+ * closed. After a gang its fragment takes a turn anew, behind the others.
  *
- * So, where all keys are equal, a part that has its tenant's turn is passed on none of its devices, but by who had taken a turn
- * before: one part of each other tenant and device. Turns are in one order, by key and time, for all devices of a part: nobody
- * waits in a circle.
+ * So, where all keys are equal, a fragment that has its tenant's turn is passed on none of its devices, but by who had taken a
+ * turn before: one fragment of each other tenant and device. Turns are in one order, by key and time, for all devices of a
+ * fragment: nobody waits in a circle.
  */
 #ifndef PW_SCHEDULER_ISLAND_LINE_H
 #define PW_SCHEDULER_ISLAND_LINE_H
@@ -17,17 +18,17 @@
 #include "base/list.h"
 
 struct pw_device;
-struct pw_part;
+struct pw_fragment;
 
 struct pw_line {               /* of one tenant at one device */
-        struct pw_list parts;  /* struct pw_stand: who came behind all others, in order */
+        struct pw_list fragments;  /* struct pw_stand: who came behind all others, in order */
         struct pw_heap late;   /* who came when others of greater keys stood there */
 };
-struct pw_stand {              /* of a part at one device */
-        struct pw_list link;   /* in the line's `parts` */
+struct pw_stand {              /* of a fragment at one device */
+        struct pw_list link;   /* in the line's `fragments` */
         struct pw_heap_item item; /* in the line's `late` */
         struct pw_list turn;   /* in the device's `turns` */
-        struct pw_part *part;
+        struct pw_fragment *fragment;
         struct pw_device *device;
         struct pw_line *line;
 };
@@ -35,17 +36,17 @@ struct pw_stand {              /* of a part at one device */
 void pw_line_init(struct pw_line *line);
 void pw_line_done(struct pw_line *line); /* nobody stands there */
 
-/* A part that was made anew. */
-void pw_stands_init(struct pw_part *part);
+/* A fragment that was made anew. */
+void pw_stands_init(struct pw_fragment *fragment);
 /* Its next gang has these devices. Afterwards it may be at the front, and others are no longer. */
-void pw_part_stand(struct pw_part *part, uint64_t members);
+void pw_fragment_stand(struct pw_fragment *fragment, uint64_t members);
 /* Whoever it kept back may be at the front afterwards. It may have stood nowhere. */
-void pw_part_step_out(struct pw_part *part);
+void pw_fragment_step_out(struct pw_fragment *fragment);
 /* A gang of it was ordered, and the next has the same devices: its next turn. False: others have theirs before, which is so only
  * where island->kept_back is not 0. */
-bool pw_part_next_turn(struct pw_part *part);
+bool pw_fragment_next_turn(struct pw_fragment *fragment);
 /* It is at the front, and the window of this device is closed. */
-void pw_part_park(struct pw_part *part, struct pw_device *device);
+void pw_fragment_park(struct pw_fragment *fragment, struct pw_device *device);
 /* The window of the device is open again: who waited for it is to be tried. */
 void pw_device_unpark(struct pw_device *device);
 

@@ -96,8 +96,8 @@ static void lose_results(struct pw_scheduler *scheduler, const struct pw_device 
 static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, uint64_t seq, enum pw_status status)
 {
         struct pw_ordered *ordered = &scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
-        const struct pw_gang *gang = &ordered->part->plan->gangs[ordered->gang];
-        struct pw_host_run *run = ordered->part->run;
+        const struct pw_gang *gang = &ordered->fragment->plan->gangs[ordered->gang];
+        struct pw_host_run *run = ordered->fragment->run;
         struct pw_message *message = pw_action_message(scheduler, PW_MSG_FAIL_GANG);
 
         message->host = scheduler->host;

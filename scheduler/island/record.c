@@ -26,7 +26,7 @@ static uint32_t shard_count(const struct pw_host_run *run, uint32_t input)
 /* Hands out parts of the record one after the other; with `base` NULL it only counts. */
 struct writer { char *base; uint32_t at; };
 
-static uint32_t part(struct writer *writer, uint64_t count, size_t bytes)
+static uint32_t fragment(struct writer *writer, uint64_t count, size_t bytes)
 {
         uint32_t at = writer->at;
 
@@ -40,7 +40,7 @@ static uint32_t write_rooms(struct writer *writer, const struct pw_host_run *run
 {
         const struct pw_program *program = run->program;
         const struct pw_program_slice *slice = &program->slices[program->blocks[block].slice];
-        uint32_t offset = part(writer, slice->here_count, sizeof(struct pw_run_room));
+        uint32_t offset = fragment(writer, slice->here_count, sizeof(struct pw_run_room));
         struct pw_run_room *rooms = at(writer, offset);
 
         for (uint32_t i = 0; rooms && i < slice->here_count; i++)
@@ -53,7 +53,7 @@ static uint32_t write_result(struct writer *writer, const struct pw_host_run *ru
 {
         const struct pw_host_result *result = run->results[index];
         const struct pw_program_slice *slice = &run->program->slices[pw_program_result_value(run->program, index)->slice];
-        uint32_t offset = part(writer, slice->here_count, sizeof(struct pw_run_room));
+        uint32_t offset = fragment(writer, slice->here_count, sizeof(struct pw_run_room));
         struct pw_run_room *rooms = at(writer, offset);
 
         for (uint32_t i = 0; rooms && i < slice->here_count; i++) {
@@ -109,7 +109,7 @@ static void write_layout(const struct pw_host_result *result, struct pw_run_inpu
 static void write_input(struct writer *writer, const struct pw_host_run *run, uint32_t index, struct pw_run_input *inputs)
 {
         const struct pw_host_input *place = &run->inputs[index];
-        uint32_t count = shard_count(run, index), offset = part(writer, count, sizeof(struct pw_run_shard));
+        uint32_t count = shard_count(run, index), offset = fragment(writer, count, sizeof(struct pw_run_shard));
 
         if (!inputs)
                 return;
@@ -136,14 +136,14 @@ static uint32_t write_record(struct writer *writer, const struct pw_host_run *ru
 
         if (writer->base)
                 record = (struct pw_run_record *)writer->base;
-        part(writer, 1, sizeof *record);
-        record->island_numbers = part(writer, program->plan.column_count, sizeof(uint32_t));
-        record->seqs = part(writer, (uint64_t)image->seq_count * program->plan.column_count, sizeof(uint64_t));
-        record->ahead_seqs = part(writer, (uint64_t)image->seq_count * program->plan.column_count, sizeof(uint64_t));
-        record->slices = part(writer, image->slice_count, sizeof(uint32_t));
-        blocks = at(writer, record->blocks = part(writer, program->block_count, sizeof *blocks));
-        results = at(writer, record->results = part(writer, image->result_count, sizeof *results));
-        inputs = at(writer, record->inputs = part(writer, image->input_count, sizeof *inputs));
+        fragment(writer, 1, sizeof *record);
+        record->island_numbers = fragment(writer, program->plan.column_count, sizeof(uint32_t));
+        record->seqs = fragment(writer, (uint64_t)image->seq_count * program->plan.column_count, sizeof(uint64_t));
+        record->ahead_seqs = fragment(writer, (uint64_t)image->seq_count * program->plan.column_count, sizeof(uint64_t));
+        record->slices = fragment(writer, image->slice_count, sizeof(uint32_t));
+        blocks = at(writer, record->blocks = fragment(writer, program->block_count, sizeof *blocks));
+        results = at(writer, record->results = fragment(writer, image->result_count, sizeof *results));
+        inputs = at(writer, record->inputs = fragment(writer, image->input_count, sizeof *inputs));
         for (uint32_t i = 0; i < program->block_count; i++) {
                 uint32_t offset = write_rooms(writer, run, i);
                 if (blocks)
@@ -204,19 +204,19 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const stru
 {
         struct writer writer = { NULL, 0 };
         struct pw_host_run *run = pw_core_host_run(scheduler, prepare, ret_err);
-        struct pw_part *part = run ? pw_host_run_part(run, prepare->island) : NULL;
+        struct pw_fragment *fragment = run ? pw_host_run_fragment(run, prepare->island) : NULL;
         uint32_t bytes;
         uint64_t offset;
 
         if (!run)
                 return PW_NOT_FOUND;
-        if (!part || run->state != PW_HOST_RUN_RESERVED)
+        if (!fragment || run->state != PW_HOST_RUN_RESERVED)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no rooms in island %u", (unsigned long)run->id.number,
                                     prepare->island);
-        if (part->state != PW_PART_RESERVED)
+        if (fragment->state != PW_FRAGMENT_RESERVED)
                 return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared in island %u", (unsigned long)run->id.number,
                                     prepare->island);
-        pw_part_step(part, PW_PART_RECORD);
+        pw_fragment_step(fragment, PW_FRAGMENT_RECORD);
         bytes = record_bytes(run);
         writer.base = pw_action_bytes(scheduler, bytes, &offset);
         if (!writer.base)
@@ -224,7 +224,7 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const stru
         write_record(&writer, run);
         write_constants(run, (struct pw_run_record *)(void *)writer.base);
         run->prepared = true;
-        *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = prepare->island, .column = part->column,
+        *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = prepare->island, .column = fragment->column,
                                             .bytes = bytes,
                                             .at = offset, .run = pw_run_ref(run), .image = run->program->row.place };
         return PW_OK;
@@ -234,16 +234,16 @@ enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struc
                                      const char *text, uint64_t now_us, struct pw_error *ret_err)
 {
         struct pw_host_run *run = pw_core_host_run(scheduler, prepare, ret_err);
-        struct pw_part *part = run ? pw_host_run_part(run, prepare->island) : NULL;
+        struct pw_fragment *fragment = run ? pw_host_run_fragment(run, prepare->island) : NULL;
 
         scheduler->now_us = now_us;
         if (!run)
                 return PW_NOT_FOUND;
-        if (!part || part->state != PW_PART_RECORDED)
-                return pw_error_set(ret_err, part && part->state > PW_PART_RECORDED ? PW_EXISTS : PW_PROTOCOL,
+        if (!fragment || fragment->state != PW_FRAGMENT_RECORDED)
+                return pw_error_set(ret_err, fragment && fragment->state > PW_FRAGMENT_RECORDED ? PW_EXISTS : PW_PROTOCOL,
                                     "the record of run %lu in island %u is not being written", (unsigned long)run->id.number,
                                     prepare->island);
-        pw_part_step(part, PW_PART_ANSWER);
+        pw_fragment_step(fragment, PW_FRAGMENT_ANSWER);
         pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_PREPARED, .status = status, .island = prepare->island }, text);
         pw_host_run_maybe_end(run);
         return PW_OK;

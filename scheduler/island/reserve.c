@@ -32,7 +32,7 @@ static size_t run_bytes(const struct pw_program *program)
         return pw_round_up(sizeof(struct pw_host_run), 16) +
                pw_round_up(program->row.result_count * sizeof(struct pw_host_result *), 16) +
                pw_round_up(program->row.input_count * sizeof(struct pw_host_input), 16) +
-               pw_round_up(columns * sizeof(struct pw_part), 16) + pw_round_up(columns * columns * sizeof(uint32_t), 16) +
+               pw_round_up(columns * sizeof(struct pw_fragment), 16) + pw_round_up(columns * columns * sizeof(uint32_t), 16) +
                pw_round_up(stand_count(program) * sizeof(struct pw_stand), 16) +
                pw_round_up(program->here_count * sizeof(uint64_t), 16) +
                pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
@@ -54,15 +54,15 @@ static bool take_slot(struct pw_scheduler *scheduler, uint32_t *ret_slot)
         return true;
 }
 
-static void init_part(struct pw_host_run *run, uint32_t column, uint32_t *noticed, struct pw_stand *stands)
+static void init_fragment(struct pw_host_run *run, uint32_t column, uint32_t *noticed, struct pw_stand *stands)
 {
         const struct pw_program *program = run->program;
-        struct pw_part *part = &run->parts[column];
+        struct pw_fragment *fragment = &run->fragments[column];
 
-        *part = (struct pw_part){ .run = run, .plan = &program->plan.columns[column], .column = column,
-                                  .island = program->scheduler->islands[program->plan.columns[column].island], .noticed = noticed,
-                                  .stands = stands };
-        pw_stands_init(part);
+        *fragment = (struct pw_fragment){ .run = run, .plan = &program->plan.columns[column], .column = column,
+                                          .island = program->scheduler->islands[program->plan.columns[column].island],
+                                          .noticed = noticed, .stands = stands };
+        pw_stands_init(fragment);
 }
 
 /* NULL: out of memory. */
@@ -82,7 +82,7 @@ static struct pw_host_run *run_new(struct pw_program *program)
         run->state = PW_HOST_RUN_IDLE;
         run->results = carve(&at, program->row.result_count, sizeof *run->results);
         run->inputs = carve(&at, program->row.input_count, sizeof *run->inputs);
-        run->parts = carve(&at, columns, sizeof *run->parts);
+        run->fragments = carve(&at, columns, sizeof *run->fragments);
         noticed = carve(&at, (uint64_t)columns * columns, sizeof *noticed);
         stands = carve(&at, stand_count(program), sizeof *stands);
         run->block_offsets = carve(&at, program->here_count, sizeof *run->block_offsets);
@@ -90,7 +90,7 @@ static struct pw_host_run *run_new(struct pw_program *program)
         for (uint32_t c = 0; c < program->chain_count; c++)
                 run->holds[c].run = run;
         for (uint32_t c = 0; c < columns; c++) {
-                init_part(run, c, noticed + (size_t)c * columns, stands);
+                init_fragment(run, c, noticed + (size_t)c * columns, stands);
                 stands += __builtin_popcountll(program->plan.columns[c].members);
         }
         return run;
@@ -120,16 +120,16 @@ void pw_host_run_recycle(struct pw_host_run *run)
         pw_list_prepend(&run->program->idle_host_runs, &run->link);
 }
 
-static void reset_part(struct pw_part *part, uint32_t columns)
+static void reset_fragment(struct pw_fragment *fragment, uint32_t columns)
 {
-        pw_list_init(&part->link);
-        pw_list_init(&part->behind);
-        part->next = 0;
-        part->state = PW_PART_RESERVED;
-        part->wait = PW_WAIT_NOTHING;
-        part->open = part->plan->members;
-        part->devices_left = (uint32_t)__builtin_popcountll(part->open);
-        memset(part->noticed, 0, columns * sizeof *part->noticed);
+        pw_list_init(&fragment->link);
+        pw_list_init(&fragment->behind);
+        fragment->next = 0;
+        fragment->state = PW_FRAGMENT_RESERVED;
+        fragment->wait = PW_WAIT_NOTHING;
+        fragment->open = fragment->plan->members;
+        fragment->devices_left = (uint32_t)__builtin_popcountll(fragment->open);
+        memset(fragment->noticed, 0, columns * sizeof *fragment->noticed);
 }
 
 static void reset(struct pw_host_run *run)
@@ -139,7 +139,7 @@ static void reset(struct pw_host_run *run)
         run->placed = run->cancelled = run->stopped = run->deferred = run->letting_go = run->read_early = false;
         run->short_bytes = 0;
         run->expired = 0;
-        run->parts_left = run->ahead_count = run->behind_count = 0;
+        run->fragments_left = run->ahead_count = run->behind_count = 0;
         pw_list_init(&run->freed_link);
         pw_list_init(&run->queued);
         pw_queue_init(&run->own);
@@ -148,8 +148,8 @@ static void reset(struct pw_host_run *run)
                 run->holds[c].ahead = run->holds[c].behind = NULL;
         }
         for (uint32_t c = 0; c < columns; c++) {
-                reset_part(&run->parts[c], columns);
-                run->parts_left += run->parts[c].devices_left > 0;
+                reset_fragment(&run->fragments[c], columns);
+                run->fragments_left += run->fragments[c].devices_left > 0;
         }
 }
 
@@ -212,7 +212,7 @@ void pw_host_run_let_go(struct pw_host_run *run)
         for (uint32_t i = 0; i < run->program->row.result_count; i++)
                 if (run->results[i]) {
                         run->results[i]->maker = NULL;
-                        pw_parts_wake(&run->results[i]->readers);
+                        pw_fragments_wake(&run->results[i]->readers);
                         pw_host_result_left(run->results[i]);
                 }
 }

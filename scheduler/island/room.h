@@ -6,7 +6,7 @@
 #include "scheduler/program.h"
 
 struct pw_host_run;
-struct pw_part;
+struct pw_fragment;
 
 struct pw_hold {                 /* of the blocks of one chain */
         struct pw_list link;     /* in the chain's `last`, while nobody took over */
@@ -23,7 +23,7 @@ PW_MUST_CHECK enum pw_status pw_admission_fits(const struct pw_program *program,
 PW_MUST_CHECK enum pw_status pw_admission_enter(struct pw_host_run *run, struct pw_error *ret_err);
 void pw_admission_leave(struct pw_host_run *run); /* it is admitted, or ends; nothing, if it is in no queue */
 void pw_queue_init(struct pw_queue *queue);
-void pw_admission_look(struct pw_scheduler *scheduler);
+void pw_admission_scan(struct pw_scheduler *scheduler);
 /* lack.c: which memory lacks how much, and who holds it. */
 void pw_admission_lack(const struct pw_host_run *run, char *text, size_t text_bytes);
 /* chain.c */
@@ -33,8 +33,8 @@ void pw_chain_join(struct pw_host_run *run, uint32_t chain, struct pw_host_run *
 void pw_chain_let_go(struct pw_host_run *run);
 /* It ends: who took over has the blocks, the others are given back. Appends to `freed` (by freed_link) who may end now as well. */
 void pw_chain_leave(struct pw_host_run *run, struct pw_list *freed);
-/* Are the runs ahead ordered as far as this gang comes behind them? If not, part->wait_for names the chain. */
-bool pw_chain_passed(struct pw_part *part, const struct pw_gang *gang);
+/* Are the runs ahead ordered as far as this gang comes behind them? If not, fragment->wait_for names the chain. */
+bool pw_chain_passed(struct pw_fragment *fragment, const struct pw_gang *gang);
 
 /* place.c */
 enum pw_place_verdict { PW_PLACED, PW_PLACE_HELD, PW_PLACE_DEFERRED };

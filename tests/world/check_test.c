@@ -118,7 +118,7 @@ static void test_order(void **state)
 {
         struct pw_device *device = begin();
         const struct pw_ordered *ordered = &world.scheduler->islands[0]->log[device->seqs[0] % PW_ORDER_LOG];
-        uint64_t *members = &ordered->part->plan->gangs[ordered->gang].members, seq = device->seqs[1];
+        uint64_t *members = &ordered->fragment->plan->gangs[ordered->gang].members, seq = device->seqs[1];
         (void)state;
 
         world.scheduler->ahead = 7;
@@ -153,7 +153,7 @@ static void test_markers(void **state)
         end();
 }
 
-/* A part that rests, and was not woken when what it waited for came. */
+/* A fragment that rests, and was not woken when what it waited for came. */
 static void test_rest(void **state)
 {
         struct found found = { "its gang in island 0 rests, and nothing keeps it", 0 };
@@ -163,11 +163,11 @@ static void test_rest(void **state)
         begin();
         run = pw_host_find(world.scheduler, 2);
         assert_non_null(run);
-        assert_int_equal(run->parts[0].wait, PW_WAIT_WINDOW);
-        run->parts[0].wait = PW_WAIT_INPUT;
+        assert_int_equal(run->fragments[0].wait, PW_WAIT_WINDOW);
+        run->fragments[0].wait = PW_WAIT_INPUT;
         assert_int_equal(pw_scheduler_check(world.scheduler, find_run, &found), 1);
         assert_int_equal(found.count, 1);
-        run->parts[0].wait = PW_WAIT_WINDOW;
+        run->fragments[0].wait = PW_WAIT_WINDOW;
         end();
 }
 
@@ -191,8 +191,8 @@ static void test_states(void **state)
         scheduler = world.scheduler;
         run = pw_host_find(scheduler, 2);
         live = pw_live_find(scheduler, 2);
-        pw_part_step(&run->parts[0], PW_PART_ANSWER);
-        assert_int_equal(run->parts[0].state, PW_PART_STARTED);
+        pw_fragment_step(&run->fragments[0], PW_FRAGMENT_ANSWER);
+        assert_int_equal(run->fragments[0].state, PW_FRAGMENT_STARTED);
         pw_host_run_step(run, PW_HOST_RUN_PLACE);
         assert_int_equal(run->state, PW_HOST_RUN_RESERVED);
         pw_live_step(live, PW_RUN_FAIL);

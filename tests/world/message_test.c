@@ -370,11 +370,12 @@ static void test_ends_behind_its_records(void **state)
         world_cancel(&world, run);
         assert_int_equal(say_of(run, PW_CORE_CANCEL, 1), PW_OK);
         prepare(run, 1);
-        world_expect(&world, "part=1.1 from=reserved to=recorded cause=record\n"
-                             "part=1.1 from=recorded to=prepared cause=answer\n");
+        world_expect(&world, "fragment=1.1 from=reserved to=recorded cause=record\n"
+                             "fragment=1.1 from=recorded to=prepared cause=answer\n");
         said = message(PW_CORE_PREPARE, 0);
         assert_int_equal(world_hear(&world, &said, NULL, &err), PW_OK);
-        world_expect(&world, "part=1.0 from=reserved to=recorded cause=record\n" "part=1.0 from=recorded to=prepared cause=answer\n"
+        world_expect(&world, "fragment=1.0 from=reserved to=recorded cause=record\n"
+                             "fragment=1.0 from=recorded to=prepared cause=answer\n"
                              "host_run=1 from=reserved to=idle cause=done\n");
         assert_null(pw_host_find(world.scheduler, run->number));
         world_done(&world);

@@ -364,7 +364,7 @@ static void assert_passes(const struct crowd *crowd)
                 before[i] = ordered(i);
         result = run_on(&world.programs[1], world_put(&world, &world.programs[1], 0, true), false);
         for (uint32_t c = 0; c < crowd->islands; c++)
-                gangs += pw_host_find(world.scheduler, result->maker->number)->parts[c].plan->gang_count;
+                gangs += pw_host_find(world.scheduler, result->maker->number)->fragments[c].plan->gang_count;
         there = pw_host_find(world.scheduler, result->maker->number)->results[0];
         while (!result->decided) {
                 for (uint32_t i = 0; i < world.device_count; i++)

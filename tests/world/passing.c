@@ -9,47 +9,47 @@ struct world_passing { struct { const void *tenant; uint64_t members; } gangs[PW
 
 struct world_passing *world_passing_new(void) { return calloc(1, sizeof(struct world_passing)); }
 
-static const struct pw_gang *waiting_gang(const struct pw_part *part)
+static const struct pw_gang *waiting_gang(const struct pw_fragment *fragment)
 {
-        if (part->wait != PW_WAIT_WINDOW || part->next == part->plan->gang_count)
+        if (fragment->wait != PW_WAIT_WINDOW || fragment->next == fragment->plan->gang_count)
                 return NULL;
-        return &part->plan->gangs[part->next];
+        return &fragment->plan->gangs[fragment->next];
 }
 
-/* The part of a run in an island whose gang waits there for windows; NULL: none. */
-static struct pw_part *waiting_part(const struct world *world, const struct world_run *run, uint32_t island)
+/* The fragment of a run in an island whose gang waits there for windows; NULL: none. */
+static struct pw_fragment *waiting_fragment(const struct world *world, const struct world_run *run, uint32_t island)
 {
         struct pw_host_run *here = pw_host_find(world->scheduler, run->number);
-        struct pw_part *part = here ? pw_host_run_part(here, island) : NULL;
+        struct pw_fragment *fragment = here ? pw_host_run_fragment(here, island) : NULL;
 
-        return part && waiting_gang(part) ? part : NULL;
+        return fragment && waiting_gang(fragment) ? fragment : NULL;
 }
 
-static bool comes_before(const struct pw_part *first, const struct pw_part *second)
+static bool comes_before(const struct pw_fragment *first, const struct pw_fragment *second)
 {
         return first->run->program->quota == second->run->program->quota && first->run->admission < second->run->admission &&
                (waiting_gang(first)->members & waiting_gang(second)->members);
 }
 
 /* Of its tenant's, at each of its devices. */
-static bool is_first(struct world *world, const struct pw_part *part)
+static bool is_first(struct world *world, const struct pw_fragment *fragment)
 {
         struct world_run *run;
 
         pw_list_each(&world->runs, run, struct world_run, link) {
-                const struct pw_part *other = waiting_part(world, run, part->plan->island);
-                if (other && comes_before(other, part))
+                const struct pw_fragment *other = waiting_fragment(world, run, fragment->plan->island);
+                if (other && comes_before(other, fragment))
                         return false;
         }
         return true;
 }
 
-static void check_passed(struct world *world, struct world_run *run, const struct pw_part *part)
+static void check_passed(struct world *world, struct world_run *run, const struct pw_fragment *fragment)
 {
-        uint32_t island = part->plan->island;
-        uint64_t head = part->island->seq, members = waiting_gang(part)->members;
+        uint32_t island = fragment->plan->island;
+        uint64_t head = fragment->island->seq, members = waiting_gang(fragment)->members;
 
-        if (part->island->policy != &pw_policy_fifo)
+        if (fragment->island->policy != &pw_policy_fifo)
                 return; /* others do not take turns evenly */
         for (uint64_t seq = run->first_since[island] + 1; seq <= head; seq++) {
                 const void *tenant = world->passing->gangs[island][seq % KEPT].tenant;
@@ -64,24 +64,24 @@ static void check_passed(struct world *world, struct world_run *run, const struc
 }
 
 /* It is the first of its tenant since it was seen so, unless an earlier one went on meanwhile. */
-static void check_waiting(struct world *world, struct world_run *run, const struct pw_part *part)
+static void check_waiting(struct world *world, struct world_run *run, const struct pw_fragment *fragment)
 {
-        uint32_t island = part->plan->island;
-        uint64_t head = part->island->seq;
-        bool first = is_first(world, part), moved = run->first_next[island] != part->next;
+        uint32_t island = fragment->plan->island;
+        uint64_t head = fragment->island->seq;
+        bool first = is_first(world, fragment), moved = run->first_next[island] != fragment->next;
 
-        if (first != part->has_turn)
+        if (first != fragment->has_turn)
                 world_fail(world, "run %lu is %sthe first of its tenant to wait for windows, and has %s turn",
                            (unsigned long)run->number, first ? "" : "not ", first ? "no" : "a");
         for (uint64_t seq = run->first_since[island] + 1; !moved && seq <= head; seq++)
-                moved = world->passing->gangs[island][seq % KEPT].tenant == part->run->program->quota &&
-                        (world->passing->gangs[island][seq % KEPT].members & waiting_gang(part)->members);
+                moved = world->passing->gangs[island][seq % KEPT].tenant == fragment->run->program->quota &&
+                        (world->passing->gangs[island][seq % KEPT].members & waiting_gang(fragment)->members);
         if (!first || moved || !run->first_since[island] || head - run->first_since[island] >= KEPT) {
                 run->first_since[island] = first ? head : 0;
-                run->first_next[island] = part->next;
+                run->first_next[island] = fragment->next;
         }
         if (first)
-                check_passed(world, run, part);
+                check_passed(world, run, fragment);
 }
 
 /* Who waited before the gang `seq` is passed by none of its tenant's on any of its devices, open or not. */
@@ -91,9 +91,9 @@ static void check_order(struct world *world, uint32_t island, uint64_t seq, cons
         struct world_run *run;
 
         pw_list_each(&world->runs, run, struct world_run, link) {
-                const struct pw_part *part = waiting_part(world, run, island);
-                if (!part || part->stand_seq >= seq || part->run->program->quota != ordered->program->quota ||
-                    part->run->admission >= ordered->admission || !(waiting_gang(part)->members & item->members))
+                const struct pw_fragment *fragment = waiting_fragment(world, run, island);
+                if (!fragment || fragment->stand_seq >= seq || fragment->run->program->quota != ordered->program->quota ||
+                    fragment->run->admission >= ordered->admission || !(waiting_gang(fragment)->members & item->members))
                         continue;
                 world_fail(world, "run %lu waits for the windows of its devices, run %lu behind it is ordered on one of them",
                            (unsigned long)run->number, (unsigned long)item->run);
@@ -121,8 +121,8 @@ void world_check_passing(struct world *world)
                         note_orders(world, &actions->items[i].message, actions->orders + actions->items[i].message.first_order);
         pw_list_each(&world->runs, run, struct world_run, link)
                 for (uint32_t i = 0; i < world->options.islands; i++) {
-                        const struct pw_part *part = waiting_part(world, run, i);
-                        if (part)
-                                check_waiting(world, run, part);
+                        const struct pw_fragment *fragment = waiting_fragment(world, run, i);
+                        if (fragment)
+                                check_waiting(world, run, fragment);
                 }
 }

@@ -88,7 +88,7 @@ static uint32_t tenant_at(const struct world_executor *executor)
 {
         const struct pw_ordered *ordered = &world.scheduler->islands[0]->log[executor->seq % PW_ORDER_LOG];
 
-        return tenant_of(world_find_run(&world, ordered->part->run->id.number)->program);
+        return tenant_of(world_find_run(&world, ordered->fragment->run->id.number)->program);
 }
 
 /* One tick on one device. */
@@ -256,8 +256,8 @@ static void expect_in_order(uint64_t first, uint64_t *last_of)
 
         for (uint64_t seq = first + 1; seq <= island->seq; seq++) {
                 const struct pw_ordered *ordered = &island->log[seq % PW_ORDER_LOG];
-                uint64_t at = ordered->part->run->id.number * 100 + ordered->gang + 1;
-                uint64_t *last = &last_of[tenant_of(world_find_run(&world, ordered->part->run->id.number)->program)];
+                uint64_t at = ordered->fragment->run->id.number * 100 + ordered->gang + 1;
+                uint64_t *last = &last_of[tenant_of(world_find_run(&world, ordered->fragment->run->id.number)->program)];
 
                 assert_true(at > *last);
                 *last = at;

@@ -168,14 +168,15 @@ void world_states_close(struct world *world);
 void world_states_print(const struct world *world); /* the last ones, to stderr */
 /* Since the last such call, or the beginning, states have changed in these steps, a line each, and no others. */
 void world_expect(struct world *world, const char *lines);
-/* Lines of a run that has a part in island 0 alone: until its host queues it; its gangs may be ordered; nothing is left of it. */
+/* Lines of a run that has a fragment in island 0 alone: until its host queues it; its gangs may be ordered; nothing is left. */
 #define WORLD_ASKS(run) "run=" run " from=waiting to=queued cause=arrive\n" "host_run=" run " from=idle to=queued cause=queue\n"
 #define WORLD_STARTS(run)                                                                                              \
         "host_run=" run " from=queued to=reserved cause=place\n" "run=" run " from=queued to=admitted cause=reserve\n" \
-        "part=" run ".0 from=reserved to=recorded cause=record\n" "part=" run ".0 from=recorded to=prepared cause=answer\n" \
-        "part=" run ".0 from=prepared to=started cause=start\n"
+        "fragment=" run ".0 from=reserved to=recorded cause=record\n"                                                   \
+        "fragment=" run ".0 from=recorded to=prepared cause=answer\n"                                                   \
+        "fragment=" run ".0 from=prepared to=started cause=start\n"
 #define WORLD_ENDS(run)                                                                                                \
-        "part=" run ".0 from=started to=left cause=leave\n" "host_run=" run " from=reserved to=idle cause=done\n"      \
+        "fragment=" run ".0 from=started to=left cause=leave\n" "host_run=" run " from=reserved to=idle cause=done\n"      \
         "run=" run " from=admitted to=ended cause=done\n"
 
 /* passing.c */

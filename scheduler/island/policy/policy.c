@@ -31,7 +31,7 @@ enum pw_status pw_policy_check(const char *name, struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_INVALID, "--policy \"%.80s\": there are only %s", name, names);
 }
 
-uint64_t pw_policy_first_come(const struct pw_part *part) { return part->run->admission; }
+uint64_t pw_policy_first_come(const struct pw_fragment *fragment) { return fragment->run->admission; }
 
 /* --- fifo ------------------------------------------------------------------------------------------------------------------- */
 
@@ -43,24 +43,24 @@ static bool make_nothing(struct pw_policy_state **ret_state)
 
 static void end_nothing(struct pw_policy_state *state) { (void)state; }
 
-static void no_account(struct pw_policy_state *state, struct pw_part *part)
+static void no_account(struct pw_policy_state *state, struct pw_fragment *fragment)
 {
         (void)state;
-        (void)part;
+        (void)fragment;
 }
 
 /* Turns come as they are taken. */
-static uint64_t same_turn(const struct pw_policy_state *state, const struct pw_part *part)
+static uint64_t same_turn(const struct pw_policy_state *state, const struct pw_fragment *fragment)
 {
         (void)state;
-        (void)part;
+        (void)fragment;
         return 0;
 }
 
-static void charge_nothing(struct pw_policy_state *state, struct pw_part *part, struct pw_policy_charge *ret_charge)
+static void charge_nothing(struct pw_policy_state *state, struct pw_fragment *fragment, struct pw_policy_charge *ret_charge)
 {
         (void)state;
-        (void)part;
+        (void)fragment;
         *ret_charge = (struct pw_policy_charge){ 0 };
 }
 

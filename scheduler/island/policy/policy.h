@@ -1,4 +1,4 @@
-/* Policies: whose gang an island orders next, where parts of several tenants wait for the windows of the same devices (line.h).
+/* Policies: whose gang an island orders next, where fragments of several tenants wait for the windows of the same devices (line.h).
  *
  * A policy has state of its own in each island. It gives each turn that a tenant takes a key: at each device the turn with the
  * least key comes first, of equal ones the one that was taken first. Keys stay while a turn lasts and are the same at all of its
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pw_part;
+struct pw_fragment;
 struct pw_policy_state;   /* a policy's own, of one island */
 struct pw_policy_account; /* likewise, of a tenant there */
 
@@ -29,17 +29,17 @@ struct pw_policy {
         /* False: out of memory. What a policy without state keeps is NULL. */
         bool (*make)(struct pw_policy_state **ret_state);
         void (*end)(struct pw_policy_state *state);
-        /* A part comes into the island, and leaves it: all that was ordered of it is done. */
-        void (*enter)(struct pw_policy_state *state, struct pw_part *part);
-        void (*leave)(struct pw_policy_state *state, struct pw_part *part);
-        /* Of its tenant's parts the one with the least key comes first. No two in an island have the same, and it stays the
+        /* A fragment comes into the island, and leaves it: all that was ordered of it is done. */
+        void (*enter)(struct pw_policy_state *state, struct pw_fragment *fragment);
+        void (*leave)(struct pw_policy_state *state, struct pw_fragment *fragment);
+        /* Of its tenant's fragments the one with the least key comes first. No two in an island have the same, and it stays the
          * same. */
-        uint64_t (*key)(const struct pw_part *part);
-        /* The key of the turn that its tenant takes with this part. */
-        uint64_t (*turn)(const struct pw_policy_state *state, const struct pw_part *part);
+        uint64_t (*key)(const struct pw_fragment *fragment);
+        /* The key of the turn that its tenant takes with this fragment. */
+        uint64_t (*turn)(const struct pw_policy_state *state, const struct pw_fragment *fragment);
         /* A gang of it was ordered on one device; later, in the order of the device, it is done: charge->took_ns is how long it had
          * it. */
-        void (*ordered)(struct pw_policy_state *state, struct pw_part *part, struct pw_policy_charge *ret_charge);
+        void (*ordered)(struct pw_policy_state *state, struct pw_fragment *fragment, struct pw_policy_charge *ret_charge);
         void (*done)(struct pw_policy_state *state, const struct pw_policy_charge *charge);
 };
 
@@ -50,6 +50,6 @@ const struct pw_policy *pw_policy_find(const char *name);
 const struct pw_policy *pw_policy_at(uint32_t index);
 /* First come is who was admitted first: a run over several islands comes by message, and one that was admitted behind it and has
  * this island alone may be here already. */
-uint64_t pw_policy_first_come(const struct pw_part *part);
+uint64_t pw_policy_first_come(const struct pw_fragment *fragment);
 
 #endif

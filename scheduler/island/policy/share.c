@@ -21,11 +21,11 @@
 #define OF_LATE 8u /* gangs, about */
 
 struct pw_policy_account {
-        struct pw_heap_item active; /* by its pass, while it has parts in the island */
+        struct pw_heap_item active; /* by its pass, while it has fragments in the island */
         const struct pw_device_quota *quota;
         uint64_t pass;              /* ns of device time, over the weight */
         uint64_t mean_ns;           /* what a gang of it took of late, on one device */
-        uint32_t parts;
+        uint32_t fragments;
 };
 
 struct pw_policy_state {
@@ -53,7 +53,7 @@ static void end(struct pw_policy_state *state)
         free(state);
 }
 
-/* NULL: out of memory; its part goes with the clock. */
+/* NULL: out of memory; its fragment goes with the clock. */
 static struct pw_policy_account *account_of(struct pw_policy_state *state, const struct pw_device_quota *quota)
 {
         uint64_t key = (uint64_t)(uintptr_t)quota;
@@ -87,33 +87,33 @@ static void move(struct pw_policy_state *state, struct pw_policy_account *accoun
                 pw_heap_move(&state->active, &account->active, account->pass);
 }
 
-static void enter(struct pw_policy_state *state, struct pw_part *part)
+static void enter(struct pw_policy_state *state, struct pw_fragment *fragment)
 {
-        struct pw_policy_account *account = account_of(state, part->run->program->quota);
+        struct pw_policy_account *account = account_of(state, fragment->run->program->quota);
 
-        part->account = account;
-        if (!account || account->parts++)
+        fragment->account = account;
+        if (!account || account->fragments++)
                 return;
         account->pass = pw_max_u64(account->pass, state->clock);
         if (pw_heap_add(&state->active, &account->active, account->pass))
                 move(state, account, account->pass);
 }
 
-static void leave(struct pw_policy_state *state, struct pw_part *part)
+static void leave(struct pw_policy_state *state, struct pw_fragment *fragment)
 {
-        if (part->account && !--part->account->parts)
-                pw_heap_remove(&state->active, &part->account->active);
-        part->account = NULL;
+        if (fragment->account && !--fragment->account->fragments)
+                pw_heap_remove(&state->active, &fragment->account->active);
+        fragment->account = NULL;
 }
 
-static uint64_t turn(const struct pw_policy_state *state, const struct pw_part *part)
+static uint64_t turn(const struct pw_policy_state *state, const struct pw_fragment *fragment)
 {
-        return part->account ? part->account->pass : state->clock;
+        return fragment->account ? fragment->account->pass : state->clock;
 }
 
-static void ordered(struct pw_policy_state *state, struct pw_part *part, struct pw_policy_charge *ret_charge)
+static void ordered(struct pw_policy_state *state, struct pw_fragment *fragment, struct pw_policy_charge *ret_charge)
 {
-        struct pw_policy_account *account = part->account;
+        struct pw_policy_account *account = fragment->account;
 
         *ret_charge = (struct pw_policy_charge){ .account = account };
         if (!account)

@@ -114,11 +114,11 @@ static void claim(struct world *world, struct world_run *run, uint32_t index)
         object->stored = object->result->object;
 }
 
-/* After a look it is known who else holds what was given away. */
+/* After a scan it is known who else holds what was given away. */
 static void look(struct world *world, struct world_run *run)
 {
         world_reclaim(world);
-        pw_taking_looked(world->store, run->run);
+        pw_taking_scanned(world->store, run->run);
         for (uint32_t i = 0; i < run->run->input_count; i++) {
                 const struct pw_input_place *place = &run->run->inputs[i];
 
