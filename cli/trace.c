@@ -45,14 +45,14 @@ static enum pw_status follow(struct pw_invocation *invocation, struct pw_chrome 
 
         while (status == PW_OK && !end) {
                 uint64_t at_us = now_us();
-                struct pw_trace_part *part = NULL;
+                struct pw_trace_chunk *part = NULL;
                 int64_t wait_us = at_us < end_us ? (int64_t)pw_min_u64(end_us - at_us, WAIT_US) : 0;
                 status = pw_trace_next(invocation->session, wait_us, at_us >= end_us || interrupted(), &part, ret_err);
                 if (status == PW_OK) {
-                        status = pw_chrome_add(chrome, pw_trace_part_message(part), ret_err);
-                        end = pw_trace_part_message(part)->end;
+                        status = pw_chrome_add(chrome, pw_trace_chunk_message(part), ret_err);
+                        end = pw_trace_chunk_message(part)->end;
                 }
-                pw_trace_part_free(part);
+                pw_trace_chunk_free(part);
         }
         return status;
 }

@@ -5,7 +5,7 @@ daemon_pathwaysd_LDADD = $(daemon_libraries)
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
 daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c \
-	daemon/client/attach.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/look.c \
+	daemon/client/attach.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/scan.c \
 	daemon/client/move.c daemon/client/name.c daemon/client/process.c daemon/client/request.c daemon/client/session.c \
 	daemon/client/tally.c daemon/client/tenant.c daemon/client/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c \
 	daemon/effect.c daemon/http/health.c daemon/http/http.c daemon/http/metric.c daemon/inspect/blocked.c \
@@ -18,7 +18,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
 	daemon/memory/frozen.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
 	daemon/memory/segment.c daemon/memory/worker.c daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c \
-	daemon/module/module.c daemon/module/module_file.c daemon/module/module_look.c daemon/notify.c daemon/own_file.c \
+	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c \
 	daemon/rundir.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c daemon/session/session.c \
 	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \
 	daemon/settings/reload.c daemon/settings/settings.c daemon/settings/weight.c daemon/thread.c daemon/work/cancel.c \
@@ -30,7 +30,7 @@ daemon_libraries = daemon/libdaemon.la daemon/libboard.la scheduler/libscheduler
 	plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h \
 	daemon/child/child_board.h daemon/child/children.h daemon/child/spawn.h daemon/client/client.h \
-	daemon/client/clients.h daemon/client/lane.h daemon/client/look.h daemon/client/move.h daemon/client/name.h \
+	daemon/client/clients.h daemon/client/lane.h daemon/client/scan.h daemon/client/move.h daemon/client/name.h \
 	daemon/client/onlooker.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
 	daemon/client/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/effect.h daemon/http/health.h \
 	daemon/http/http.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h \
@@ -40,7 +40,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/frozen.h \
 	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
 	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h \
-	daemon/module/module.h daemon/module/module_file.h daemon/module/module_look.h daemon/notify.h daemon/own_file.h \
+	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
 	daemon/rundir.h daemon/session/backed.h daemon/session/kept.h daemon/session/lane.h daemon/session/object.h \
 	daemon/session/output.h daemon/session/process.h daemon/session/registry.h daemon/session/session.h \
 	daemon/session/speakers.h daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h \
@@ -74,7 +74,7 @@ daemon_inspect_trace_trace_log_test_SOURCES = daemon/inspect/trace/trace_log.c d
 daemon_inspect_trace_trace_log_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_memory_limits_test_SOURCES = daemon/memory/limits.c daemon/memory/limits_test.c
 daemon_memory_limits_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
-daemon_module_module_test_SOURCES = daemon/module/module.c daemon/module/module_file.c daemon/module/module_look.c \
+daemon_module_module_test_SOURCES = daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c \
 	daemon/module/module_test.c daemon/thread.c
 daemon_module_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS)    \
 	$(CMOCKA_LIBS) -lpthread

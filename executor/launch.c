@@ -117,7 +117,7 @@ static void run_gang(struct pw_launch *launch, const struct pw_order *order, uin
         if (pw_runs_get(&launch->runs, order->run, &gang.view, &err) != PW_OK)
                 pw_launch_die(launch, &err);
         gang.node = &gang.view->program->nodes[order->node];
-        status = gang.node->part ? pw_gang_run(&gang) : PW_OK;
+        status = gang.node->role ? pw_gang_run(&gang) : PW_OK;
         launch->now_ns = pw_launch_clock_ns();
         atomic_store_explicit(&launch->own->busy_ns, atomic_load_explicit(&launch->own->busy_ns, memory_order_relaxed) +
                                                              launch->now_ns - start_ns, memory_order_relaxed);

@@ -108,15 +108,15 @@ void pw_listing_free(struct pw_listing *listing)
 
 const Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing) { return listing->answer.reply->listing; }
 
-struct pw_trace_part { struct pw_answer answer; };
+struct pw_trace_chunk { struct pw_answer answer; };
 
-enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool last, struct pw_trace_part **ret_part,
+enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool last, struct pw_trace_chunk **ret_part,
                              struct pw_error *ret_err)
 {
         enum pw_status status = pw_session_check(session, ret_err);
         if (status != PW_OK)
                 return status;
-        struct pw_trace_part *part = calloc(1, sizeof *part);
+        struct pw_trace_chunk *part = calloc(1, sizeof *part);
         if (!part)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a part of a trace");
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
@@ -134,7 +134,7 @@ enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool l
         return PW_OK;
 }
 
-void pw_trace_part_free(struct pw_trace_part *part)
+void pw_trace_chunk_free(struct pw_trace_chunk *part)
 {
         if (!part)
                 return;
@@ -142,7 +142,7 @@ void pw_trace_part_free(struct pw_trace_part *part)
         free(part);
 }
 
-const Pathways__Wire__Trace *pw_trace_part_message(const struct pw_trace_part *part) { return part->answer.reply->trace; }
+const Pathways__Wire__Trace *pw_trace_chunk_message(const struct pw_trace_chunk *part) { return part->answer.reply->trace; }
 
 enum pw_status pw_free_object(struct pw_session *session, struct pw_id id, bool force, struct pw_error *ret_err)
 {

@@ -26,10 +26,10 @@ PW_MUST_CHECK enum pw_status pw_free_object(struct pw_session *session, struct p
 /* One answer to "what did the devices do": the session's first call begins a trace. Waits until there is a batch, `wait_us` at
  * most; `last`: everything that is left, in as many calls as it takes until the answer says `end`. Errors: PW_DAEMON_GONE,
  * PW_NO_MEMORY. */
-struct pw_trace_part; /* owns its message */
-PW_MUST_CHECK enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool last, struct pw_trace_part **ret_part,
+struct pw_trace_chunk; /* owns its message */
+PW_MUST_CHECK enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool last, struct pw_trace_chunk **ret_part,
                                            struct pw_error *ret_err);
-void pw_trace_part_free(struct pw_trace_part *part);
-const Pathways__Wire__Trace *pw_trace_part_message(const struct pw_trace_part *part);
+void pw_trace_chunk_free(struct pw_trace_chunk *part);
+const Pathways__Wire__Trace *pw_trace_chunk_message(const struct pw_trace_chunk *part);
 
 #endif

@@ -75,7 +75,7 @@ static bool act_scheduled(const struct pw_deciders *deciders, const struct pw_ac
         case PW_ACT_RELEASE:
                 pw_store_release(store, action->object, (struct pw_owner){ PW_OWNER_RUN, action->run->number }, now_us);
                 return true;
-        case PW_ACT_UNHELD: pw_store_look_again(store, action->object); return true;
+        case PW_ACT_UNHELD: pw_store_scan_again(store, action->object); return true;
         case PW_ACT_END_MEMBER:
                 port->end_member(deciders->context, action->device, action->seq, action->status, action->text);
                 return true;

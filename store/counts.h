@@ -40,7 +40,7 @@ struct pw_store_audit {
         uint32_t next;              /* the store's, as all that follows: zeroed to begin with */
         uint64_t known, body_bytes, booked_bytes, slots, state;
 };
-bool pw_store_check_part(struct pw_store *store, struct pw_store_audit *audit, uint32_t slots);
+bool pw_store_check_step(struct pw_store *store, struct pw_store_audit *audit, uint32_t slots);
 /* All of it at once. Returns how many violations there are. */
 uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, const char *where, const char *problem),
                         void *context);

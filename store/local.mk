@@ -1,6 +1,6 @@
 noinst_LTLIBRARIES += store/libstore.la
 store_libstore_la_SOURCES = store/account/audit.c store/account/count.c store/account/holder.c store/account/keep.c \
-	store/account/quota.c store/object/donate.c store/object/ending.c store/object/future.c store/object/look.c \
+	store/account/quota.c store/object/donate.c store/object/ending.c store/object/future.c store/object/scan.c \
 	store/name/asker.c store/name/lease.c store/name/name.c store/name/wanted.c store/object/move.c store/object/object.c store/object/reclaim.c store/object/ref.c store/object/step.c \
 	store/object/transfer.c store/object/watch.c store/room/extent.c store/room/extent_end.c store/room/hole.c store/room/idle.c \
 	store/room/pages.c store/room/pass.c store/room/place.c store/room/refusal.c store/room/room.c store/room/search.c \
@@ -11,7 +11,7 @@ EXTRA_DIST += store/README.md
 
 store_names = store/name/plain_test.c store/name/plain_test.h
 store_fixture = store/fixture_test.c store/fixture_test.h $(store_names)
-store_tests = store/account/audit_test store/object/ending_test store/object/future_test store/object/look_test  \
+store_tests = store/account/audit_test store/object/ending_test store/object/future_test store/object/scan_test  \
 	store/model_test store/name/lease_test store/name/name_test store/name/name_world_test store/object/reclaim_test \
 	store/object/ref_test store/room/room_test \
 	store/room/queue_test store/room/search_test
@@ -25,8 +25,8 @@ store_object_ending_test_SOURCES = store/object/ending_test.c $(store_fixture)
 store_object_ending_test_LDADD = $(store_test_libs)
 store_object_future_test_SOURCES = store/object/future_test.c $(store_fixture)
 store_object_future_test_LDADD = $(store_test_libs)
-store_object_look_test_SOURCES = store/object/look_test.c $(store_fixture)
-store_object_look_test_LDADD = $(store_test_libs)
+store_object_scan_test_SOURCES = store/object/scan_test.c $(store_fixture)
+store_object_scan_test_LDADD = $(store_test_libs)
 store_model_test_SOURCES = store/model_test.c store/model_test.h store/model_world_test.c $(store_names)
 store_model_test_LDADD = $(store_test_libs)
 store_name_lease_test_SOURCES = store/name/lease_test.c store/name/named_test.h $(store_fixture)

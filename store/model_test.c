@@ -55,7 +55,7 @@ static void drop(struct world *world, struct client *client)
         client->held[i] = client->held[--client->held_count];
 }
 
-/* By id, of something that another client holds or held: REF first, then the look. */
+/* By id, of something that another client holds or held: REF first, then the scan. */
 static void open_by_id(struct world *world, struct client *client, bool between)
 {
         uint32_t number;
@@ -75,7 +75,7 @@ static void open_by_id(struct world *world, struct client *client, bool between)
         word = pw_entry_load(object->entry);
         if (pw_word_state(word) == PW_ENTRY_CLOSING) {
                 assert_true(between);
-                model_read_ring(world, client); /* it waits for the word: the daemon reads the ring in its look */
+                model_read_ring(world, client); /* it waits for the word: the daemon reads the ring in its scan */
                 world->reopened++;
         }
         model_hold_it(client, number, false);

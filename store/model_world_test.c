@@ -228,7 +228,7 @@ void model_read_all(struct world *world)
 void model_look(struct world *world)
 {
         uint32_t count;
-        const uint32_t *sessions = pw_store_look(world->store, &count);
+        const uint32_t *sessions = pw_store_scan(world->store, &count);
 
         for (uint32_t i = 0; i < count; i++)
                 for (uint32_t c = 0; c < CLIENTS; c++)

@@ -72,13 +72,13 @@ void pw_reclaim_add(struct pw_store *store, struct pw_object *object); /* it has
 bool pw_objects_ahead(struct objects *objects); /* place for one more; false: out of memory */
 void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object);
 
-/* look.c */
-bool pw_look_reserve(struct pw_store *store); /* for one session more */
-void pw_look_for(struct pw_store *store, struct segment *segment,
+/* scan.c */
+bool pw_scan_reserve(struct pw_store *store); /* for one session more */
+void pw_scan_for(struct pw_store *store, struct segment *segment,
                  const struct pw_object *object); /* who may refer to it, next time */
-bool pw_look_goes_on(struct pw_store *store, const struct pw_object *object); /* reclaim.c: of its tenant, over several turns */
-void pw_look_session_end(struct session *session);
-void pw_look_segment_end(struct segment *segment);
+bool pw_scan_goes_on(struct pw_store *store, const struct pw_object *object); /* reclaim.c: of its tenant, over several turns */
+void pw_scan_session_end(struct session *session);
+void pw_scan_segment_end(struct segment *segment);
 
 /* future.c, watch.c */
 void pw_future_give_body(struct segment *segment, struct pw_object *object);
@@ -87,7 +87,7 @@ uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_obj
 bool pw_future_relist(struct segment *segment, struct pw_object *object, const struct pw_shard_list *list);
 void pw_future_cancel_unheld(struct pw_store *store, struct pw_object *object); /* its run, if nobody holds any result of it */
 void pw_future_held(struct pw_store *store, struct pw_object *object); /* again, or it is no longer to come */
-bool pw_watch_part(struct pw_store *store); /* what sessions were to decide when they rang; true: there is more */
+bool pw_watch_step(struct pw_store *store); /* what sessions were to decide when they rang; true: there is more */
 void pw_watch_session_end(struct session *session);
 void pw_watch_end(struct pw_store *store, struct pw_object *object, bool tell);
 
@@ -162,7 +162,7 @@ static inline void pw_ending_extent_leave(struct extent *extent)
         extent->segment->tenant->on_way -= !pw_list_empty(&extent->of_ending);
         pw_list_remove(&extent->of_ending);
 }
-bool pw_ending_part(struct pw_store *store); /* true: there is more */
+bool pw_ending_step(struct pw_store *store); /* true: there is more */
 bool pw_ending_more(const struct pw_store *store);
 static inline bool pw_session_ending(const struct session *session) { return session && !pw_list_empty(&session->of_ending); }
 void pw_session_forget(struct pw_store *store, struct session *session);
@@ -223,8 +223,8 @@ void pw_room_session_end(struct pw_store *store, struct session *session);
 void pw_room_segment_gone(struct pw_store *store, const struct segment *segment);
 
 /* search.c */
-#define PW_SEARCH_PART 4096u /* slots that one part of a search looks at */
-#define PW_SEARCH_PARTS 4u   /* of all requests, when the queue is served */
+#define PW_SEARCH_QUANTUM 4096u /* slots that one part of a search looks at */
+#define PW_SEARCH_QUANTA 4u   /* of all requests, when the queue is served */
 bool pw_search_done(const struct pw_store *store, const struct search *search);
 /* it is not done, and its turn */
 bool pw_search_may(const struct pw_store *store, const struct request *request, const struct search *search);

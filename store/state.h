@@ -39,8 +39,8 @@ struct tenant {
         uint32_t over_count;     /* of them, those in the queue that wait for its quota */
         uint64_t turn;           /* the last one of its requests: store->turns then */
         uint64_t passed;         /* serving of the queue in which one of them was passed over */
-        /* a look goes on over several turns: what it closed waits in `closed`, what was dropped since in `later` */
-        bool looking;
+        /* a scan goes on over several turns: what it closed waits in `closed`, what was dropped since in `later` */
+        bool scanning;
         struct objects closed, later;
         struct objects dropped;  /* without references; the first `dropped_first` of them are behind */
         uint32_t dropped_first;
@@ -147,7 +147,7 @@ struct segment {
         uint64_t room_page_bytes;  /* populated: of extents, and idle */
         struct idle_pages idle;
         struct pw_table readers;   /* number -> session that may refer to objects in it by id */
-        uint64_t look_serial;      /* of the look that its readers are in */
+        uint64_t scan_serial;      /* of the scan that its readers are in */
 };
 
 struct session {
@@ -168,7 +168,7 @@ struct session {
         struct pw_list waits;      /* for names */
         uint32_t wait_count;
         struct pw_table reads;     /* number -> segment that it is a reader of */
-        uint64_t look_serial;      /* of the look that it is in */
+        uint64_t scan_serial;      /* of the scan that it is in */
         struct pw_object **watched;
         uint32_t watched_count, watched_capacity;
         uint32_t rung_left;        /* of them: to be looked at, as it rang */
@@ -183,7 +183,7 @@ struct session {
 struct results { uint32_t count, unheld; };
 
 /* Sessions whose rings are to be read. */
-struct looks { uint32_t *sessions, count, capacity; };
+struct scans { uint32_t *sessions, count, capacity; };
 
 /* A search of all extents for idle slots, in parts. */
 struct search {
@@ -235,9 +235,9 @@ struct pw_store {
         struct pw_list dropping;   /* tenants with dropped objects: they take turns */
         struct pw_object **closing; /* of those, found without references by begin */
         uint32_t closing_count, closing_capacity;
-        struct looks looks[2];     /* the next look's, by its serial; the last one's */
-        uint64_t look_serial;
-        uint32_t looking_count;    /* objects of tenants whose look goes on */
+        struct scans scans[2];     /* the next scan's, by its serial; the last one's */
+        uint64_t scan_serial;
+        uint32_t scanning_count;    /* objects of tenants whose scan goes on */
         struct pw_object *last_claimed;
         int64_t free_bytes;        /* booked by nobody, and not leaving: counted down and up, never computed */
         uint64_t leaving_bytes;    /* given up, and not given back to the system yet */

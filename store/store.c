@@ -16,7 +16,7 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         store->params = *params;
         store->free_bytes = (int64_t)(params->capacity_bytes - params->reserved_bytes);
         store->queue_next_us = UINT64_MAX;
-        store->look_serial = 1;
+        store->scan_serial = 1;
         pw_list_init(&store->queue);
         pw_list_init(&store->populating);
         pw_list_init(&store->ending_sessions);
@@ -35,7 +35,7 @@ void pw_store_observe(struct pw_store *store, const struct pw_observer *observer
 
 static void free_segment(struct segment *segment)
 {
-        pw_look_segment_end(segment);
+        pw_scan_segment_end(segment);
         for (uint32_t i = 0; i < segment->chunk_capacity; i++)
                 free(segment->chunks[i]);
         free(segment->chunks);
@@ -109,8 +109,8 @@ void pw_store_free(struct pw_store *store)
         pw_store_actions_clear(&store->actions);
         free(store->actions.items);
         free(store->closing);
-        free(store->looks[0].sessions);
-        free(store->looks[1].sessions);
+        free(store->scans[0].sessions);
+        free(store->scans[1].sessions);
         free(store);
 }
 
@@ -218,7 +218,7 @@ enum pw_status pw_store_session_open(struct pw_store *store, const struct pw_sto
                         session->rings = pw_range_new(params->control_bytes - PW_CONTROL_RINGS_OFFSET, PW_LINE_BYTES);
         }
         if (session && session->tenant && session->client && (session->rings || !params->control) &&
-            pw_look_reserve(store) && pw_table_put(&store->sessions, session->number, session))
+            pw_scan_reserve(store) && pw_table_put(&store->sessions, session->number, session))
                 return PW_OK;
         if (session)
                 pw_session_free(session);
@@ -339,15 +339,15 @@ static void unlist_dropped(const struct segment *segment)
                 pw_list_remove(&tenant->dropping);
 }
 
-/* The same of those that wait for a look. */
-static void unlist_looking(struct pw_store *store, const struct segment *segment)
+/* The same of those that wait for a scan. */
+static void unlist_scanning(struct pw_store *store, const struct segment *segment)
 {
         struct tenant *tenant = segment->tenant;
 
-        store->looking_count -= tenant->closed.count + tenant->later.count;
+        store->scanning_count -= tenant->closed.count + tenant->later.count;
         unlist(tenant->closed.items, &tenant->closed.count, segment->number);
         unlist(tenant->later.items, &tenant->later.count, segment->number);
-        store->looking_count += tenant->closed.count + tenant->later.count;
+        store->scanning_count += tenant->closed.count + tenant->later.count;
 }
 
 struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t number)
@@ -359,12 +359,12 @@ struct pw_store_leaving pw_store_segment_remove(struct pw_store *store, uint32_t
         if (!segment)
                 return leaving;
         while (pw_session_ending(segment->session))
-                pw_ending_part(store);
+                pw_ending_step(store);
         store->last_claimed = NULL;
         drop_objects(store, segment);
         unlist_dropped(segment);
         unlist(store->closing, &store->closing_count, number);
-        unlist_looking(store, segment);
+        unlist_scanning(store, segment);
         pw_room_segment_gone(store, segment);
         pw_list_each(&segment->extents, extent, struct extent, of_segment)
                 pw_extent_drop(store, extent);

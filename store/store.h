@@ -146,13 +146,13 @@ PW_MUST_CHECK enum pw_status pw_store_transfer_to_name(struct pw_store *store, s
                                                        struct pw_error *ret_err);
 /* Does the session hold a reference to it? */
 bool pw_store_holds(struct pw_store *store, const struct pw_object *object, uint32_t session);
-/* A donated input: the session's reference becomes the run's and the entry is flagged DONATED. After the next look
+/* A donated input: the session's reference becomes the run's and the entry is flagged DONATED. After the next scan
  * pw_store_donated_alone() says whether the run is the only holder; if not, the flag is taken back. */
 PW_MUST_CHECK enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct pw_object *object, uint64_t run,
                                              struct pw_error *ret_err);
 bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object);
 
-/* Moving: `object`, a result, gets the place of `with`, a value of as many bytes, in two steps with a look between them, that finds
+/* Moving: `object`, a result, gets the place of `with`, a value of as many bytes, in two steps with a scan between them, that finds
  * who holds them. Both are READY; `session` holds them, through one reference, and nobody else does, besides names and leases.
  * `with` is another result, which gets the place of `object` in exchange; or what a client put: that stays alive for as long as
  * `object` lies in its room, and FREE_RESULT gives the old rooms back. NULL as `with`: nothing is moved, only said whether it could
@@ -161,21 +161,21 @@ bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object);
  * (`with` is another value), PW_DONATED_USE, PW_INVALID, PW_NO_SPACE; the error that one of them is ready with. */
 PW_MUST_CHECK enum pw_status pw_store_move_begin(struct pw_store *store, uint32_t session, struct pw_object *object,
                                                  struct pw_object *with, struct pw_error *ret_err);
-/* To be called after the look, if pw_store_move_begin() was PW_OK and both objects are still there. */
+/* To be called after the scan, if pw_store_move_begin() was PW_OK and both objects are still there. */
 PW_MUST_CHECK enum pw_status pw_store_move_finish(struct pw_store *store, uint32_t session, struct pw_object *object,
                                                   struct pw_object *with, uint64_t now_us, struct pw_error *ret_err);
 
 /* Reclaim: goes on with ends of sessions and lanes, then swaps what lost its last reference to CLOSING, in parts. Then the daemon
- * reads the rings of pw_store_look() up to the tails that it sees *after* this call (pw_store_ref() reopens); finish frees what
+ * reads the rings of pw_store_scan() up to the tails that it sees *after* this call (pw_store_ref() reopens); finish frees what
  * nobody reopened: slots go to their lanes, rooms to their memory, payloads by FREE_RESULT. Begin: true: there is something to
  * finish; finish: more. */
 bool pw_store_reclaim_begin(struct pw_store *store);
-/* Sessions that may refer to what was closed, or donated, since the last look. The list is good until the next call. */
-const uint32_t *pw_store_look(struct pw_store *store, uint32_t *ret_count);
+/* Sessions that may refer to what was closed, or donated, since the last scan. The list is good until the next call. */
+const uint32_t *pw_store_scan(struct pw_store *store, uint32_t *ret_count);
 /* Before finish: this session's were read in part. What is of its tenant stays CLOSING, and no more of it is closed, given or
- * moved, until all of that look are read up to there: whole. */
-void pw_store_look_part(struct pw_store *store, uint32_t session);
-void pw_store_look_whole(struct pw_store *store, const char *tenant, uint64_t now_us);
+ * moved, until all of that scan are read up to there: whole. */
+void pw_store_scan_partial(struct pw_store *store, uint32_t session);
+void pw_store_scan_whole(struct pw_store *store, const char *tenant, uint64_t now_us);
 bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us);
 bool pw_store_reclaims(const struct pw_store *store); /* something is on its way out */
 bool pw_store_reclaims_of(const struct pw_store *store, const char *tenant); /* of this tenant's */
@@ -197,7 +197,7 @@ struct pw_decision {
 void pw_store_decide(struct pw_store *store, struct pw_object *object, const struct pw_decision *decision, uint64_t now_us);
 /* A result that is still to come: if nobody refers to it, look who may, and say CANCEL_RUN where the same is true of all that are
  * still to come of its run. */
-void pw_store_look_again(struct pw_store *store, struct pw_object *object);
+void pw_store_scan_again(struct pw_store *store, struct pw_object *object);
 /* Of a result that goes on: the devices of these shards (base/bits.h, as many as there are) were lost; others hold the same. */
 void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, const _Atomic uint64_t *shards);
 /* A result whose memory is gone: READY to LOST. `text`: why; NULL or without room for it: the status alone says so. */

@@ -29,9 +29,9 @@ struct pw_clients {
         bool catching_up;           /* other lanes are being read before a record goes on: lane.c */
         bool hungry;                /* somebody queues for room of the host's memory */
         bool runs_deferred;         /* a run waits for room of devices that sessions hold */
-        uint64_t look;              /* at lanes: look.h; counts up */
-        struct pw_list looking;     /* tenants whose look goes on */
-        struct pw_list look_next;   /* sessions that are to be in the next look */
+        uint64_t scan;              /* of lanes: scan.h; counts up */
+        struct pw_list scanning;     /* tenants whose scan goes on */
+        struct pw_list scan_next;   /* sessions that are to be in the next scan */
 };
 
 static inline void pw_clients_init(struct pw_clients *clients)
@@ -44,8 +44,8 @@ static inline void pw_clients_init(struct pw_clients *clients)
         pw_list_init(&clients->ended);
         pw_list_init(&clients->dying);
         pw_list_init(&clients->hot);
-        pw_list_init(&clients->looking);
-        pw_list_init(&clients->look_next);
+        pw_list_init(&clients->scanning);
+        pw_list_init(&clients->scan_next);
 }
 
 #endif

@@ -5,8 +5,8 @@
 #include "daemon/work/submit.h"
 
 #define QUIET_TURNS 64
-#ifndef PW_LANE_PART /* fewer in tests/model */
-#define PW_LANE_PART 16384u /* cells of a tenant's lanes in a round: about a millisecond */
+#ifndef PW_LANE_QUANTUM /* fewer in tests/model */
+#define PW_LANE_QUANTUM 16384u /* cells of a tenant's lanes in a round: about a millisecond */
 #endif
 
 static bool add_lane(struct pw_dsession *session)
@@ -59,7 +59,7 @@ static void begin_part(const struct pw_dsession *session)
         if (tenant->part_round == session->daemon->clients.round)
                 return;
         tenant->part_round = session->daemon->clients.round;
-        tenant->part = session->operator_ ? UINT32_MAX : PW_LANE_PART;
+        tenant->part = session->operator_ ? UINT32_MAX : PW_LANE_QUANTUM;
 }
 
 /* Is there some left of it? */
@@ -81,14 +81,14 @@ static void spend(const struct pw_dsession *session, uint32_t cells)
         session->tenant->part -= (uint32_t)pw_min_u64(cells, session->tenant->part);
 }
 
-/* Is all that is due of it known to wait for nobody? It was published before a look at all lanes of which all was read that could
+/* Is all that is due of it known to wait for nobody? It was published before a scan at all lanes of which all was read that could
  * be, and no run was read since: what of those lanes was stuck then is so now, and nothing in them makes what this one names. So
- * one look is for all that was there, however many records of it name what nobody makes. */
+ * one scan is for all that was there, however many records of it name what nobody makes. */
 static bool is_settled(const struct pw_dlane *lane)
 {
         const struct pw_tenant *tenant = lane->session->tenant;
 
-        return lane->seen < tenant->settled.look && tenant->settled.runs == tenant->runs;
+        return lane->seen < tenant->settled.scan && tenant->settled.runs == tenant->runs;
 }
 
 static uint32_t read_cells(struct pw_dlane *lane, uint64_t now_us);
@@ -113,7 +113,7 @@ static void make_due(struct pw_dlane *except, bool wide)
         struct pw_dsession *session;
         struct pw_dlane *lane;
         uint32_t count, cells;
-        uint64_t look = except->session->tenant->looks += wide;
+        uint64_t scan = except->session->tenant->scans += wide;
 
         for (uint32_t i = 0; (session = next_of(except->session, wide, &i));) {
                 count = session->role == PW_ROLE_CLIENT ? lane_count(session) : 0;
@@ -123,7 +123,7 @@ static void make_due(struct pw_dlane *except, bool wide)
                                 continue;
                         cells = pw_ring_available(&lane->reader, &cells) ? cells : 0;
                         if (cells > lane->due)
-                                lane->seen = look;
+                                lane->seen = scan;
                         lane->due = cells;
                 }
         }
@@ -188,8 +188,8 @@ static bool catch_up(struct pw_dlane *lane, struct pw_cell cell, uint64_t now_us
                 if (read || over)
                         continue;
                 /* All lanes were looked at since it was published, or it has had its turn: nobody is to make it. */
-                if (lane->seen < tenant->looks || lane->looked == daemon->clients.round) {
-                        tenant->settled = (struct pw_settled){ tenant->looks, tenant->runs };
+                if (lane->seen < tenant->scans || lane->looked == daemon->clients.round) {
+                        tenant->settled = (struct pw_settled){ tenant->scans, tenant->runs };
                         break;
                 }
                 lane->looked = daemon->clients.round;
@@ -290,7 +290,7 @@ static bool make_lane_due(struct pw_dlane *lane)
         if (lane->due && is_settled(lane))
                 return true;
         if (cells > lane->due)
-                lane->seen = session->tenant->looks;
+                lane->seen = session->tenant->scans;
         lane->due = cells;
         return true;
 }
@@ -332,7 +332,7 @@ void pw_lanes_rung(struct pw_dsession *session)
         if (session->role != PW_ROLE_CLIENT)
                 return;
         session->wish = pw_lanes_pass(session);
-        /* Who rang counts on being watched, also if a look has read its records meanwhile. */
+        /* Who rang counts on being watched, also if a scan has read its records meanwhile. */
         for (uint32_t i = 0; i < count; i++) {
                 struct pw_dlane *lane = session->lanes[i];
 
@@ -386,7 +386,7 @@ static bool is_through(const struct pw_dsession *session, uint64_t pass)
                 (session->pass == pass && !session->marked);
 }
 
-bool pw_lanes_read_part(struct pw_dsession *session, uint64_t pass)
+bool pw_lanes_read_quantum(struct pw_dsession *session, uint64_t pass)
 {
         for (uint32_t i = 0; i < 2 && !is_through(session, pass); i++) {
                 begin_part(session);
@@ -400,7 +400,7 @@ bool pw_lanes_read_part(struct pw_dsession *session, uint64_t pass)
 bool pw_lanes_read(struct pw_dsession *session, uint64_t pass)
 {
         session->daemon->clients.round++;
-        return pw_lanes_read_part(session, pass);
+        return pw_lanes_read_quantum(session, pass);
 }
 
 uint32_t pw_lanes_drain(struct pw_dsession *session)

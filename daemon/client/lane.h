@@ -2,7 +2,7 @@
  *
  * Lanes that had records lately are *hot*: read every turn, no doorbell wanted. A hot lane that stays quiet is told to ring again.
  *
- * Reading goes in rounds, and of the lanes of a tenant a part is read in each: PW_LANE_PART cells, or looks at a lane. Who fills
+ * Reading goes in rounds, and of the lanes of a tenant a part is read in each: PW_LANE_QUANTUM cells, or looks at a lane. Who fills
  * its rings delays itself alone. (Operators are trusted, and read to the end: objects of all tenants wait for them.) Who needs all
  * that a session published up to now waits for a *pass*: what its lanes have at the beginning of one is read by its end, whatever
  * they get meanwhile, so each has an end; a session has one at a time, and they are numbered.
@@ -23,7 +23,7 @@ static inline uint64_t pw_lanes_pass(const struct pw_dsession *session) { return
 /* Go on until that pass is over, for the tenant's part of a round of its own. True: it is, or the session ended. */
 bool pw_lanes_read(struct pw_dsession *session, uint64_t pass);
 /* The same in the round that there is: for several sessions together. */
-bool pw_lanes_read_part(struct pw_dsession *session, uint64_t pass);
+bool pw_lanes_read_quantum(struct pw_dsession *session, uint64_t pass);
 /* One read of every hot lane. True: something came, or there is more. */
 bool pw_lanes_turn(struct pw_daemon *daemon);
 /* Somebody queues for room, and nobody did: each lane that rests asks for the doorbell at each DROP; those with unread records are

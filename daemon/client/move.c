@@ -5,7 +5,7 @@
  * that dies on the way leaves a copy that ends with it. */
 #include "daemon/client/move.h"
 
-#include "daemon/client/look.h"
+#include "daemon/client/scan.h"
 #include "daemon/client/onlooker.h"
 #include "daemon/memory/segment.h"
 #include "daemon/session/object.h"
@@ -35,10 +35,10 @@ static enum pw_status move(struct pw_dsession *session, struct pw_object *object
         if (status != PW_OK)
                 return status;
         if (pw_store_reclaim_begin(daemon->store)) {
-                pw_look(daemon);
+                pw_scan(daemon);
                 daemon->loop.more |= pw_store_reclaim_finish(daemon->store, now_us);
         } else {
-                pw_look(daemon);
+                pw_scan(daemon);
         }
         status = pw_store_move_finish(daemon->store, session->number, object, with, now_us, ret_err);
         if (status != PW_OK)

@@ -67,7 +67,7 @@ static bool is_read(struct pw_dsession *session)
         if (!session->dead)
                 session->wish = pw_lanes_pass(session);
         session->dead = true;
-        return pw_lanes_read_part(session, session->wish);
+        return pw_lanes_read_quantum(session, session->wish);
 }
 
 /* Some of what its sessions held. False: there is no more. */

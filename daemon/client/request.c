@@ -5,7 +5,7 @@
 #include "daemon/child/child.h"
 #include "daemon/client/client.h"
 #include "daemon/client/lane.h"
-#include "daemon/client/look.h"
+#include "daemon/client/scan.h"
 #include "daemon/client/move.h"
 #include "daemon/client/name.h"
 #include "daemon/client/onlooker.h"
@@ -37,14 +37,14 @@ static void take_hello(struct pw_dsession *session, const Pathways__Wire__Reques
 
 static void take_room(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_look_reclaim(session->daemon, pw_now_us()); /* what is free already need not be waited for */
+        pw_scan_reclaim(session->daemon, pw_now_us()); /* what is free already need not be waited for */
         if (!session->ended)
                 pw_rooms_ask(session, request->id, request->room);
 }
 
 static void take_freeze(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        pw_look_reclaim(session->daemon, pw_now_us());
+        pw_scan_reclaim(session->daemon, pw_now_us());
         if (!session->ended)
                 pw_frozen_request(session, request->id, request->freeze);
 }

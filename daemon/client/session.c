@@ -356,7 +356,7 @@ static void hang_up(struct pw_dsession *session)
         session->ended = true;
         event_del(session->readable);
         pw_list_remove(&session->of_speakers);
-        pw_list_remove(&session->of_look);
+        pw_list_remove(&session->of_scan);
         pw_session_known(session);
         if (session->sendable)
                 event_del(session->sendable);
@@ -419,7 +419,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         pw_list_init(&session->of_process);
         pw_list_init(&session->room_waits);
         pw_list_init(&session->of_ended);
-        pw_list_init(&session->of_look);
+        pw_list_init(&session->of_scan);
         pw_list_init(&session->jobs);
         pw_session_input_init(session);
         describe_client(session);

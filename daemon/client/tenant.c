@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/client/client.h"
-#include "daemon/client/look.h"
+#include "daemon/client/scan.h"
 #include "daemon/memory/backing.h"
 #include "daemon/memory/frozen.h"
 #include "daemon/memory/overhead.h"
@@ -91,7 +91,7 @@ static struct pw_tenant *new_tenant(uid_t uid)
         tenant->uid = uid;
         tenant->hints_fd = -1;
         pw_speakers_init(&tenant->speakers);
-        pw_looks_tenant_init(tenant);
+        pw_scans_tenant_init(tenant);
         pw_submit_tenant_init(tenant);
         pw_list_init(&tenant->listing);
         pw_list_init(&tenant->listers);
@@ -130,7 +130,7 @@ static bool has_left(const struct pw_daemon *daemon, const struct pw_tenant *ten
         const struct pw_use use = pw_store_use(daemon->store, tenant->name);
         uint64_t kept = use.kept_bytes - use.lasting_bytes;
 
-        return !tenant->connections && !tenant->look && !tenant->sessions && !tenant->backings && !kept &&
+        return !tenant->connections && !tenant->scan && !tenant->sessions && !tenant->backings && !kept &&
                !pw_compiling_busy(tenant->compiling);
 }
 

@@ -34,7 +34,7 @@ static struct pw_dsession *find_session(struct pw_daemon *daemon, const struct p
                 if (session->ended || session->role != PW_ROLE_CLIENT || strcmp(session->tenant->name, tenant) ||
                     !is_called(session, to))
                         continue;
-                (void)pw_lanes_read_part(session, pw_lanes_pass(session)); /* what it has taken and given back counts */
+                (void)pw_lanes_read_quantum(session, pw_lanes_pass(session)); /* what it has taken and given back counts */
                 if (session->ended)
                         continue;
                 if (pw_store_holds(daemon->store, object, session->number))

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/client/lane.h"
-#include "daemon/client/look.h"
+#include "daemon/client/scan.h"
 #include "daemon/memory/audit.h"
 #include "daemon/session/kept.h"
 #include "daemon/session/output.h"
@@ -35,13 +35,13 @@ static const struct pw_list_kind kinds[] = {
         { "devices", pw_list_devices, NULL, false, NULL, 0 },
         { "islands", pw_list_islands, NULL, false, NULL, 0 },
         { "objects", list_no_more, pw_list_objects_object, true, NULL, 0 },
-        { "memory", pw_list_memory, NULL, false, pw_list_memory_part, 0 },
+        { "memory", pw_list_memory, NULL, false, pw_list_memory_step, 0 },
         { "owners", pw_list_owners, pw_list_owners_object, false, NULL, 0 },
-        { "check", NULL, NULL, false, pw_list_check_part, 0 },
-        { "programs", list_no_more, NULL, true, pw_list_programs_part, PW_LIST_PAGE_ROWS },
-        { "runs", list_no_more, NULL, true, pw_list_runs_part, PW_LIST_PAGE_ROWS },
-        { "gangs", list_no_more, NULL, true, pw_list_gangs_part, PW_LIST_PAGE_ROWS },
-        { "why", pw_list_why, NULL, false, pw_why_part, 0 },
+        { "check", NULL, NULL, false, pw_list_check_step, 0 },
+        { "programs", list_no_more, NULL, true, pw_list_programs_step, PW_LIST_PAGE_ROWS },
+        { "runs", list_no_more, NULL, true, pw_list_runs_step, PW_LIST_PAGE_ROWS },
+        { "gangs", list_no_more, NULL, true, pw_list_gangs_step, PW_LIST_PAGE_ROWS },
+        { "why", pw_list_why, NULL, false, pw_why_step, 0 },
         { "object", pw_list_object, NULL, false, NULL, 0 },
 };
 
@@ -170,7 +170,7 @@ static bool read_lanes(struct pw_daemon *daemon, const struct pw_tenant *tenant)
         daemon->clients.round++;
         for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));)
                 if (!session->ended && session->tenant && (!tenant || session->tenant == tenant))
-                        all &= pw_lanes_read_part(session, pw_lanes_pass(session));
+                        all &= pw_lanes_read_quantum(session, pw_lanes_pass(session));
         return all;
 }
 
@@ -199,7 +199,7 @@ static bool catch_up(struct pw_lister *lister)
         if (pw_list_empty(listers) || pw_list_first(listers, struct pw_lister, link) != lister)
                 return false;
         lister->rows->behind = !all;
-        pw_look_reclaim(daemon, pw_now_us());
+        pw_scan_reclaim(daemon, pw_now_us());
         if (pw_list_empty(listers) || pw_list_first(listers, struct pw_lister, link) != lister)
                 return false;
         lister->begun = is_settled(lister);

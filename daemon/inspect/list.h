@@ -50,18 +50,18 @@ enum pw_status pw_list_status(struct pw_lister *lister);   /* list_host.c */
 enum pw_status pw_list_devices(struct pw_lister *lister);
 enum pw_status pw_list_islands(struct pw_lister *lister);
 enum pw_status pw_list_memory(struct pw_lister *lister);   /* list_store.c */
-bool pw_list_memory_part(struct pw_lister *lister, uint32_t slots);
+bool pw_list_memory_step(struct pw_lister *lister, uint32_t slots);
 void pw_list_check(struct pw_lister *lister);
-bool pw_list_check_part(struct pw_lister *lister, uint32_t slots);
+bool pw_list_check_step(struct pw_lister *lister, uint32_t slots);
 enum pw_status pw_list_owners(struct pw_lister *lister);   /* list_owners.c */
-bool pw_list_programs_part(struct pw_lister *lister, uint32_t slots); /* list_work.c */
-bool pw_list_runs_part(struct pw_lister *lister, uint32_t slots);
-bool pw_list_gangs_part(struct pw_lister *lister, uint32_t slots); /* list_gangs.c */
+bool pw_list_programs_step(struct pw_lister *lister, uint32_t slots); /* list_work.c */
+bool pw_list_runs_step(struct pw_lister *lister, uint32_t slots);
+bool pw_list_gangs_step(struct pw_lister *lister, uint32_t slots); /* list_gangs.c */
 struct pw_gang_lister;
 void pw_gang_lister_free(struct pw_gang_lister *gangs); /* may be NULL */
 enum pw_status pw_list_object(struct pw_lister *lister);   /* list_object.c */
 enum pw_status pw_list_why(struct pw_lister *lister);      /* why.c */
-bool pw_why_part(struct pw_lister *lister, uint32_t slots); /* why_memory.c */
+bool pw_why_step(struct pw_lister *lister, uint32_t slots); /* why_memory.c */
 struct pw_largest;
 void pw_largest_free(struct pw_largest *largest); /* may be NULL */
 

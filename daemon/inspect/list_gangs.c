@@ -188,7 +188,7 @@ static bool go_on(struct pw_lister *lister)
         return true;
 }
 
-bool pw_list_gangs_part(struct pw_lister *lister, uint32_t slots)
+bool pw_list_gangs_step(struct pw_lister *lister, uint32_t slots)
 {
         struct pw_gang_lister *gangs;
 

@@ -151,7 +151,7 @@ static void quota_terms(struct pw_lister *lister)
         }
 }
 
-bool pw_list_memory_part(struct pw_lister *lister, uint32_t slots)
+bool pw_list_memory_step(struct pw_lister *lister, uint32_t slots)
 {
         return pw_store_census(lister->daemon->store, &lister->census, slots);
 }
@@ -176,11 +176,11 @@ static void problem(void *context, const char *where, const char *text)
         pw_rows_text(rows, "where", "%s", told ? where : "-");
 }
 
-bool pw_list_check_part(struct pw_lister *lister, uint32_t slots)
+bool pw_list_check_step(struct pw_lister *lister, uint32_t slots)
 {
         lister->checked.found = problem;
         lister->checked.context = lister;
-        return pw_store_check_part(lister->daemon->store, &lister->checked, slots);
+        return pw_store_check_step(lister->daemon->store, &lister->checked, slots);
 }
 
 void pw_list_check(struct pw_lister *lister)

@@ -124,7 +124,7 @@ static bool list_nodes(struct pw_lister *lister, uint32_t slots)
 }
 
 /* Where a page begins: behind the program of this number. */
-bool pw_list_programs_part(struct pw_lister *lister, uint32_t slots)
+bool pw_list_programs_step(struct pw_lister *lister, uint32_t slots)
 {
         bool more;
 
@@ -204,7 +204,7 @@ static bool find_more_runs(struct pw_lister *lister)
         return true;
 }
 
-bool pw_list_runs_part(struct pw_lister *lister, uint32_t slots)
+bool pw_list_runs_step(struct pw_lister *lister, uint32_t slots)
 {
         struct pw_run_row row;
         uint64_t last, left_out;

@@ -5,7 +5,7 @@
 #include "daemon/child/child_board.h"
 #include "daemon/client/client.h"
 #include "daemon/client/lane.h"
-#include "daemon/client/look.h"
+#include "daemon/client/scan.h"
 #include "daemon/client/name.h"
 #include "daemon/effect.h"
 #include "daemon/inspect/list.h"
@@ -21,7 +21,7 @@
 #define SLOW_TURN_US 10000u
 #define TICK_US 1000u /* how late a deadline is looked at where there is always something else to do */
 
-/* Submitting needs a look of its own if nothing was reclaimed: whether a donated value is the run's alone. */
+/* Submitting needs a scan of its own if nothing was reclaimed: whether a donated value is the run's alone. */
 static void look_and_submit(struct pw_daemon *daemon, uint64_t now_us)
 {
         bool reclaim = pw_store_reclaim_begin(daemon->store);
@@ -29,7 +29,7 @@ static void look_and_submit(struct pw_daemon *daemon, uint64_t now_us)
         if (!reclaim && pw_list_empty(&daemon->work.submitted))
                 return;
         pw_submit_close_batch(daemon);
-        pw_look(daemon);
+        pw_scan(daemon);
         if (reclaim)
                 daemon->loop.more |= pw_store_reclaim_finish(daemon->store, now_us);
         pw_submit_batch(daemon, now_us);
@@ -61,7 +61,7 @@ bool pw_turn(struct pw_daemon *daemon)
         any |= pw_names_turn(daemon);
         any |= pw_lists_turn(daemon);
         any |= pw_lanes_turn(daemon);
-        any |= pw_looks_turn(daemon, now_us);
+        any |= pw_scans_turn(daemon, now_us);
         any |= pw_boards_poll(daemon->boards, daemon->scheduler, now_us);
         pw_child_boards_look(daemon);
         if (!pw_list_empty(&daemon->inspection.traces))

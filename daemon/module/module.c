@@ -5,7 +5,7 @@
 #include "base/table.h"
 #include "daemon/child/spawn.h"
 #include "daemon/install.h"
-#include "daemon/module/module_look.h"
+#include "daemon/module/module_probe.h"
 #include "daemon/session/output.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ struct seen { struct pw_module_mark mark; char name[]; };
 /* Looks that were begun keep them when the settings get others. */
 struct folders { struct pw_text_list list; uint32_t users; };
 
-struct look {
-        struct pw_module_look at;
+struct probe {
+        struct pw_module_probe at;
         struct pw_list link;    /* among all */
         struct folders *folders;
         struct pw_module_version *known; /* used: what the file was then; NULL: it is to be read */
@@ -40,8 +40,8 @@ struct pw_module_asker { struct pw_list link; pw_module_found_fn done; /* NULL: 
 struct pw_modules {
         struct pw_daemon *daemon;
         struct folders *folders;
-        struct pw_looker *looker;
-        struct pw_list looks, versions;
+        struct pw_prober *prober;
+        struct pw_list probes, versions;
         struct pw_table seen;   /* by name */
         uint32_t count, idle_count;
         uint64_t bytes, idle_bytes;
@@ -218,33 +218,33 @@ uint64_t pw_module_digest(const struct pw_module_version *version) { return vers
 
 void pw_module_unuse(struct pw_daemon *daemon, struct pw_module_version *version) { unuse(daemon->modules, version); }
 
-/* --- looks --------------------------------------------------------------------------------------------------------------- */
+/* --- probes -------------------------------------------------------------------------------------------------------------- */
 
-static void look_free(struct look *look)
+static void probe_free(struct probe *probe)
 {
         struct pw_module_asker *asker;
 
-        pw_list_each(&look->askers, asker, struct pw_module_asker, link)
+        pw_list_each(&probe->askers, asker, struct pw_module_asker, link)
                 free(asker);
-        pw_list_remove(&look->link);
-        folders_unuse(look->folders);
-        if (look->at.file.fd >= 0)
-                close(look->at.file.fd);
-        free(look);
+        pw_list_remove(&probe->link);
+        folders_unuse(probe->folders);
+        if (probe->at.file.fd >= 0)
+                close(probe->at.file.fd);
+        free(probe);
 }
 
-static void look_drop(struct pw_module_look *at) { look_free(pw_container_of(at, struct look, at)); }
+static void probe_drop(struct pw_module_probe *at) { probe_free(pw_container_of(at, struct probe, at)); }
 
 /* Without memory for it the file is read again the next time. */
-static void remember(struct pw_modules *modules, const struct look *look)
+static void remember(struct pw_modules *modules, const struct probe *probe)
 {
-        uint64_t key = pw_text_key(look->name);
-        struct seen *seen = malloc(sizeof *seen + strlen(look->name) + 1), *old = pw_table_get(&modules->seen, key);
+        uint64_t key = pw_text_key(probe->name);
+        struct seen *seen = malloc(sizeof *seen + strlen(probe->name) + 1), *old = pw_table_get(&modules->seen, key);
 
         if (!seen)
                 return;
-        seen->mark = look->at.file.mark;
-        strcpy(seen->name, look->name);
+        seen->mark = probe->at.file.mark;
+        strcpy(seen->name, probe->name);
         if (pw_table_put(&modules->seen, key, seen))
                 free(old);
         else
@@ -252,123 +252,124 @@ static void remember(struct pw_modules *modules, const struct look *look)
 }
 
 /* What was seen is a version: a known one, or a new one. */
-static enum pw_status settle(struct pw_modules *modules, struct look *look, struct pw_module_version **ret_version,
+static enum pw_status settle(struct pw_modules *modules, struct probe *probe, struct pw_module_version **ret_version,
                              struct pw_error *ret_err)
 {
         enum pw_status status;
 
-        if (look->at.status != PW_OK) {
-                *ret_err = look->at.err;
-                return look->at.status;
+        if (probe->at.status != PW_OK) {
+                *ret_err = probe->at.err;
+                return probe->at.status;
         }
-        *ret_version = look->at.file.fd < 0 ? look->known : version_find(modules, look->name, look->at.file.mark.digest);
+        *ret_version = probe->at.file.fd < 0 ? probe->known : version_find(modules, probe->name, probe->at.file.mark.digest);
         if (!*ret_version) {
-                status = version_new(modules, look->name, &look->at.file, ret_version, ret_err);
+                status = version_new(modules, probe->name, &probe->at.file, ret_version, ret_err);
                 if (status != PW_OK)
                         return status;
-                look->at.file.fd = -1;
+                probe->at.file.fd = -1;
         }
-        remember(modules, look);
+        remember(modules, probe);
         return PW_OK;
 }
 
-static void looked(struct pw_daemon *daemon, struct pw_module_look *at)
+static void probed(struct pw_daemon *daemon, struct pw_module_probe *at)
 {
         struct pw_modules *modules = daemon->modules;
-        struct look *look = pw_container_of(at, struct look, at);
+        struct probe *probe = pw_container_of(at, struct probe, at);
         struct pw_module_version *version = NULL;
         struct pw_module_asker *asker;
         struct pw_error err;
         enum pw_status status;
 
         daemon->loop.doing = "a module that was read";
-        pw_list_remove(&look->link);
-        status = settle(modules, look, &version, &err);
+        pw_list_remove(&probe->link);
+        status = settle(modules, probe, &version, &err);
         if (version)
                 use(modules, version); /* until all are answered */
-        pw_list_each(&look->askers, asker, struct pw_module_asker, link)
+        pw_list_each(&probe->askers, asker, struct pw_module_asker, link)
                 if (asker->done)
                         asker->done(asker->context, status, version ? use(modules, version) : NULL, &err);
         if (version)
                 unuse(modules, version);
-        if (look->known)
-                unuse(modules, look->known);
-        look_free(look);
+        if (probe->known)
+                unuse(modules, probe->known);
+        probe_free(probe);
 }
 
-static struct look *look_new(struct pw_modules *modules, const char *name)
+static struct probe *probe_new(struct pw_modules *modules, const char *name)
 {
         const struct seen *seen = pw_table_get(&modules->seen, pw_text_key(name));
-        struct look *look = calloc(1, sizeof *look + strlen(name) + 1);
+        struct probe *probe = calloc(1, sizeof *probe + strlen(name) + 1);
 
-        if (!look)
+        if (!probe)
                 return NULL;
-        strcpy(look->name, name);
-        pw_list_init(&look->at.link);
-        pw_list_init(&look->link);
-        pw_list_init(&look->askers);
-        look->folders = modules->folders;
-        look->folders->users++;
+        strcpy(probe->name, name);
+        pw_list_init(&probe->at.link);
+        pw_list_init(&probe->link);
+        pw_list_init(&probe->askers);
+        probe->folders = modules->folders;
+        probe->folders->users++;
         if (seen && !strcmp(seen->name, name))
-                look->known = version_find(modules, name, seen->mark.digest);
-        if (look->known) {
-                use(modules, look->known);
-                look->at.query.known = seen->mark;
+                probe->known = version_find(modules, name, seen->mark.digest);
+        if (probe->known) {
+                use(modules, probe->known);
+                probe->at.query.known = seen->mark;
         }
-        look->at.query.folders = &look->folders->list;
-        look->at.query.name = look->name;
-        return look;
+        probe->at.query.folders = &probe->folders->list;
+        probe->at.query.name = probe->name;
+        return probe;
 }
 
-static enum pw_status begin_look(struct pw_modules *modules, const char *name, struct look **ret_look, struct pw_error *ret_err)
+static enum pw_status begin_probe(struct pw_modules *modules, const char *name, struct probe **ret_probe, struct pw_error *ret_err)
 {
         struct pw_executor_user user;
         enum pw_status status = pw_executor_user(modules->daemon, &user, ret_err);
-        struct look *look;
+        struct probe *probe;
 
         if (status != PW_OK)
                 return status;
-        look = look_new(modules, name);
-        if (!look)
+        probe = probe_new(modules, name);
+        if (!probe)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
-        look->at.query.change_user = user.change;
-        look->at.query.uid = user.uid;
-        look->at.query.gid = user.gid;
-        pw_list_append(&modules->looks, &look->link);
-        pw_looker_ask(modules->looker, &look->at);
-        *ret_look = look;
+        probe->at.query.change_user = user.change;
+        probe->at.query.uid = user.uid;
+        probe->at.query.gid = user.gid;
+        pw_list_append(&modules->probes, &probe->link);
+        pw_prober_ask(modules->prober, &probe->at);
+        *ret_probe = probe;
         return PW_OK;
 }
 
 /* One that was asked for and is not begun sees what is there now. */
-static struct look *find_look(const struct pw_modules *modules, const char *name)
+static struct probe *find_probe(const struct pw_modules *modules, const char *name)
 {
-        struct look *look;
+        struct probe *probe;
 
-        pw_list_each(&modules->looks, look, struct look, link)
-                if (!strcmp(look->name, name) && look->folders == modules->folders && !pw_looker_begun(modules->looker, &look->at))
-                        return look;
+        pw_list_each(&modules->probes, probe, struct probe, link)
+                if (!strcmp(probe->name, name) && probe->folders == modules->folders &&
+                    !pw_prober_begun(modules->prober, &probe->at))
+                        return probe;
         return NULL;
 }
 
 struct pw_module_asker *pw_module_ask(struct pw_daemon *daemon, const char *name, pw_module_found_fn done, void *context)
 {
         struct pw_module_asker *asker = calloc(1, sizeof *asker);
-        struct look *look = asker ? find_look(daemon->modules, name) : NULL;
+        struct probe *probe = asker ? find_probe(daemon->modules, name) : NULL;
         struct pw_error err;
         enum pw_status status = PW_OK;
 
         if (!asker)
                 status = pw_error_set(&err, PW_NO_MEMORY, "pathwaysd is out of memory");
-        else if (!look)
-                status = begin_look(daemon->modules, name, &look, &err);
+        else if (!probe)
+                status = begin_probe(daemon->modules, name, &probe, &err);
         if (status != PW_OK) {
                 free(asker);
                 done(context, status, NULL, &err);
                 return NULL;
         }
         *asker = (struct pw_module_asker){ .done = done, .context = context };
-        pw_list_append(&look->askers, &asker->link);
+        pw_list_append(&probe->askers, &asker->link);
         return asker;
 }
 
@@ -420,11 +421,11 @@ enum pw_status pw_modules_new(struct pw_daemon *daemon, struct pw_modules **ret_
         if (!modules)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for modules");
         modules->daemon = daemon;
-        pw_list_init(&modules->looks);
+        pw_list_init(&modules->probes);
         pw_list_init(&modules->versions);
         status = folders_new(daemon, &modules->folders, ret_err);
         if (status == PW_OK)
-                status = pw_looker_new(daemon, looked, &modules->looker, ret_err);
+                status = pw_prober_new(daemon, probed, &modules->prober, ret_err);
         if (status != PW_OK)
                 pw_modules_free(modules);
         else
@@ -439,7 +440,7 @@ void pw_modules_free(struct pw_modules *modules)
 
         if (!modules)
                 return;
-        pw_looker_free(modules->looker, look_drop);
+        pw_prober_free(modules->prober, probe_drop);
         pw_list_each(&modules->versions, version, struct pw_module_version, link)
                 version_free(modules, version);
         for (uint32_t i = 0; (seen = pw_table_next(&modules->seen, &i));)

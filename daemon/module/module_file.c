@@ -115,9 +115,9 @@ static enum pw_status find(const struct pw_module_query *query, char path[PATH_B
         return not_found(query, ret_err);
 }
 
-/* --- looking ------------------------------------------------------------------------------------------------------------- */
+/* --- its mark ------------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status look(int fd, const char *path, struct pw_module_mark *ret_mark, struct pw_error *ret_err)
+static enum pw_status stat_file(int fd, const char *path, struct pw_module_mark *ret_mark, struct pw_error *ret_err)
 {
         struct timespec now;
         struct stat info;
@@ -207,7 +207,7 @@ static enum pw_status read_once(const struct pw_module_query *query, struct pw_m
         enum pw_status status = find(query, path, &fd, ret_err);
 
         if (status == PW_OK)
-                status = look(fd, path, &file->mark, ret_err);
+                status = stat_file(fd, path, &file->mark, ret_err);
         if (status != PW_OK)
                 return status;
         if (query->known.settled && is_same(&query->known, &file->mark)) {
@@ -216,7 +216,7 @@ static enum pw_status read_once(const struct pw_module_query *query, struct pw_m
         }
         status = copy(fd, path, file, &bytes, ret_err);
         if (status == PW_OK)
-                status = look(fd, path, &after, ret_err);
+                status = stat_file(fd, path, &after, ret_err);
         if (status == PW_OK && (!is_same(&file->mark, &after) || bytes != (uint64_t)after.bytes))
                 status = pw_error_set(ret_err, PW_NOT_READY, "module %s: is being written", path);
         if (status != PW_OK && file->fd >= 0) {

@@ -63,9 +63,9 @@ struct pw_dsession {
         struct pw_catching catching; /* on its own lanes */
         uint64_t pass;              /* over its lanes: lane.h; the last one */
         uint32_t marked;            /* lanes of which it is still to read some; 0: it is over */
-        bool look_next;             /* it is in a look, and is to be in the next as well */
-        uint64_t wish, look_wish;   /* passes before what it said is taken, 0: none; and that the look waits for */
-        struct pw_list of_look;     /* in its tenant's `looking` or `look_next`, or the daemon's; else alone */
+        bool scan_next;             /* it is in a scan, and is to be in the next as well */
+        uint64_t wish, scan_wish;   /* passes before what it said is taken, 0: none; and that the scan waits for */
+        struct pw_list of_scan;     /* in its tenant's `scanning` or `scan_next`, or the daemon's; else alone */
         struct pw_list room_waits;  /* for room: room.c */
         struct pw_table slices, programs; /* handle -> this */
         struct pw_list jobs;        /* its compilations under way: program.c */

@@ -15,8 +15,8 @@ struct pw_segment;
  * of it could be read; UINT64_MAX: it was not tried yet. */
 struct pw_catching { uint64_t round, runs; };
 
-/* The last of its looks of which nothing more could be read, and the runs that it had then. */
-struct pw_settled { uint64_t look, runs; };
+/* The last of its scans of which nothing more could be read, and the runs that it had then. */
+struct pw_settled { uint64_t scan, runs; };
 
 /* What its sessions count at it, counted again: tally.h. */
 struct pw_tally { uint64_t connections, unread_bytes, kept_bytes, begun_bytes; };
@@ -37,15 +37,15 @@ struct pw_tenant {
         uint64_t measured_bytes; /* of its hint page and its futures segment, for overhead.c: told to the store */
         uint64_t runs;          /* that they submitted */
         struct pw_catching catching; /* on all its lanes */
-        uint64_t looks;         /* at all its lanes, to catch up */
+        uint64_t scans;         /* at all its lanes, to catch up */
         struct pw_settled settled;
         struct pw_dlane *catcher; /* that goes on to catch up in the next round; NULL: none */
         uint64_t part_round, behind; /* the round that `part` is of; the last one in which that was not enough */
         uint32_t part;          /* of its lanes that may still be read in it */
-        uint64_t look;          /* that goes on over several turns: look.h; 0: none does */
-        struct pw_list looking, look_next; /* sessions it waits for; that are to be in the next */
-        struct pw_list of_looking; /* in daemon->clients.looking, or alone */
-        struct pw_list submitted, batch; /* runs that were read, and those whose look is under way */
+        uint64_t scan;          /* that goes on over several turns: scan.h; 0: none does */
+        struct pw_list scanning, scan_next; /* sessions it waits for; that are to be in the next */
+        struct pw_list of_scanning; /* in daemon->clients.scanning, or alone */
+        struct pw_list submitted, batch; /* runs that were read, and those whose scan is under way */
         struct pw_list of_submitted; /* in daemon->work.submitted, or alone */
         struct pw_list ready, of_ready; /* objects whose runs are to be told; in daemon->work.ready, or alone */
         uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */

@@ -103,10 +103,10 @@ static uint64_t deadline(uint64_t us, uint64_t now_us)
         return us ? us > UINT64_MAX - now_us ? UINT64_MAX : now_us + us : 0;
 }
 
-/* It has runs for the next batch; not while its look goes on. */
+/* It has runs for the next batch; not while its scan goes on. */
 static void enlist(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
-        if (!tenant->look && pw_list_empty(&tenant->of_submitted) && !pw_list_empty(&tenant->submitted))
+        if (!tenant->scan && pw_list_empty(&tenant->of_submitted) && !pw_list_empty(&tenant->submitted))
                 pw_list_append(&daemon->work.submitted, &tenant->of_submitted);
 }
 
@@ -167,7 +167,7 @@ void pw_submit_close_batch(struct pw_daemon *daemon)
         struct pw_tenant *tenant;
 
         pw_list_each(&daemon->work.submitted, tenant, struct pw_tenant, of_submitted) {
-                if (tenant->look) {
+                if (tenant->scan) {
                         pw_list_remove(&tenant->of_submitted);
                         continue;
                 }
@@ -210,7 +210,7 @@ static void submit(struct pw_daemon *daemon, struct waiting_run *waiting_take, u
                 pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, which is about to end", now_us);
 }
 
-void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)
+void pw_submit_scanned(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)
 {
         while (!pw_list_empty(&tenant->batch))
                 submit(daemon, pw_list_first(&tenant->batch, struct waiting_run, link), now_us);
@@ -227,8 +227,8 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
         while (!pw_list_empty(&due)) {
                 tenant = pw_list_first(&due, struct pw_tenant, of_submitted);
                 pw_list_remove(&tenant->of_submitted);
-                if (!tenant->look)
-                        pw_submit_looked(daemon, tenant, now_us);
+                if (!tenant->scan)
+                        pw_submit_scanned(daemon, tenant, now_us);
         }
 }
 

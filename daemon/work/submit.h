@@ -1,6 +1,6 @@
 /* From a RUN record to a submitted run.
  *
- * A run that is read waits for the end of the turn: only after the look is it known whether its donated inputs are its alone.
+ * A run that is read waits for the end of the turn: only after the scan is it known whether its donated inputs are its alone.
  */
 #ifndef PW_DAEMON_WORK_SUBMIT_H
 #define PW_DAEMON_WORK_SUBMIT_H
@@ -9,13 +9,13 @@
 
 /* Read the record whose header cell is `header`, `left` cells being there. Returns its cells; 0: it cannot be. */
 uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t left, uint64_t now_us);
-/* Before the look: of each tenant what was read up to now, or the first of it, is the batch whose donations the look answers for;
- * but of one whose look goes on. */
+/* Before the scan: of each tenant what was read up to now, or the first of it, is the batch whose donations the scan answers for;
+ * but of one whose scan goes on. */
 void pw_submit_close_batch(struct pw_daemon *daemon);
-/* After the look: hand the batches to the scheduler. What was read during the look waits for the next one, and a batch whose
- * tenant's look goes on for its end, where pw_submit_looked() is told. */
+/* After the scan: hand the batches to the scheduler. What was read during the scan waits for the next one, and a batch whose
+ * tenant's scan goes on for its end, where pw_submit_scanned() is told. */
 void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us);
-void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us);
+void pw_submit_scanned(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us);
 void pw_submit_tenant_init(struct pw_tenant *tenant);
 /* The store says that a watched object was decided: the runs that wait for it are told, some in each turn. */
 void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object);

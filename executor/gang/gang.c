@@ -36,7 +36,7 @@ static enum pw_status refuse(struct pw_exec_gang *gang)
         struct pw_room_head outcome = pw_gang_cause(gang, gang->view->refused, gang->view->why);
         struct pw_report_about about = { gang->view, gang->index, &outcome };
 
-        if (gang->node->part & PW_PART_SENDER && gang->node->image->kind == PW_NODE_TRANSFER)
+        if (gang->node->role & PW_ROLE_SENDER && gang->node->image->kind == PW_NODE_TRANSFER)
                 pw_gang_mark(gang, &outcome);
         for (uint32_t i = 0; i < gang->node->image->output_count; i++)
                 pw_report_value(gang->launch, &about, gang->node->outputs[i].value);
@@ -73,9 +73,9 @@ static enum pw_status transfer(struct pw_exec_gang *gang, bool cancelled)
         struct pw_room_head outcome = pw_gang_fault(gang, PW_CANCELLED);
         enum pw_status sent = PW_OK;
 
-        if (gang->node->part & PW_PART_SENDER)
+        if (gang->node->role & PW_ROLE_SENDER)
                 sent = pw_gang_send(gang, cancelled);
-        if (!(gang->node->part & PW_PART_RECEIVER))
+        if (!(gang->node->role & PW_ROLE_RECEIVER))
                 return sent;
         if (!cancelled)
                 outcome = pw_gang_receive(gang);
@@ -91,7 +91,7 @@ static enum pw_status fail(struct pw_exec_gang *gang, enum pw_status status)
 
         if (image->kind == PW_NODE_LOAD && pw_run_input(gang->view, image->input_index)->in_place)
                 return status;
-        if (gang->node->part & PW_PART_RECEIVER)
+        if (gang->node->role & PW_ROLE_RECEIVER)
                 outputs_set(gang, &outcome);
         return status;
 }

@@ -61,7 +61,7 @@ static bool guards_look(const struct pw_exec_gang *gang, const struct pw_guard *
         uint32_t at = 0;
 
         for (uint32_t i = 0; i < gang->node->image->output_count; i++) {
-                state = pw_guard_look(guard, output_end(gang, i), gang->node->outputs[i].rest);
+                state = pw_guard_check(guard, output_end(gang, i), gang->node->outputs[i].rest);
                 at = state > worst ? i : at;
                 worst = state > worst ? state : worst;
         }

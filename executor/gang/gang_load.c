@@ -63,7 +63,7 @@ static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *sha
 {
         struct pw_launch *launch = gang->launch;
         uint64_t head_bytes = shard->device == PW_SHARD_IN_HOST ? 0 : PW_ROOM_HEAD;
-        struct pw_segments_part part = { shard->segment, shard->offset, head_bytes + source->bytes };
+        struct pw_segments_range part = { shard->segment, shard->offset, head_bytes + source->bytes };
         enum pw_status status;
         struct pw_error err;
         uint8_t *at;

@@ -66,7 +66,7 @@ static inline bool pw_guard_is(const struct pw_guard *guard, const uint8_t *at)
         return !((seen.words[0] ^ guard->words[0]) | (seen.words[1] ^ guard->words[1]));
 }
 
-static inline enum pw_guard_state pw_guard_look(const struct pw_guard *guard, const uint8_t *end, uint64_t rest)
+static inline enum pw_guard_state pw_guard_check(const struct pw_guard *guard, const uint8_t *end, uint64_t rest)
 {
         if (!pw_guard_is(guard, end + rest - sizeof *guard))
                 return PW_GUARD_PASSED;

@@ -30,9 +30,9 @@ static void test_each_byte(void **state)
                 for (uint64_t at = 0; at < rest; at++) {
                         memset(room, 0xaa, sizeof room);
                         pw_guard_set(&guard, room + bytes, rest);
-                        assert_int_equal(pw_guard_look(&guard, room + bytes, rest), PW_GUARD_WHOLE);
+                        assert_int_equal(pw_guard_check(&guard, room + bytes, rest), PW_GUARD_WHOLE);
                         room[bytes + at] ^= 1;
-                        assert_int_equal(pw_guard_look(&guard, room + bytes, rest), state_of(at, rest));
+                        assert_int_equal(pw_guard_check(&guard, room + bytes, rest), state_of(at, rest));
                         assert_true(!bytes || room[bytes - 1] == 0xaa);
                         assert_int_equal(room[bytes + rest], 0xaa);
                 }
@@ -50,11 +50,11 @@ static void test_a_long_rest(void **state)
         for (uint64_t rest = 80; rest <= 400; rest += 8) {
                 memset(room, 0xaa, sizeof room);
                 pw_guard_set(&guard, room, rest);
-                assert_int_equal(pw_guard_look(&guard, room, rest), PW_GUARD_WHOLE);
+                assert_int_equal(pw_guard_check(&guard, room, rest), PW_GUARD_WHOLE);
                 memset(room, 0, rest - PW_ROOM_GUARD);
-                assert_int_equal(pw_guard_look(&guard, room, rest), PW_GUARD_TOUCHED);
+                assert_int_equal(pw_guard_check(&guard, room, rest), PW_GUARD_TOUCHED);
                 memset(room, 0, rest);
-                assert_int_equal(pw_guard_look(&guard, room, rest), PW_GUARD_PASSED);
+                assert_int_equal(pw_guard_check(&guard, room, rest), PW_GUARD_PASSED);
                 assert_int_equal(room[rest], 0xaa);
         }
 }

@@ -8,15 +8,15 @@ static enum pw_status no_memory(struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to resolve a program");
 }
 
-static enum pw_node_part part_of(const struct pw_exec_program *program, const struct pw_image_node *node)
+static enum pw_node_role role_of(const struct pw_exec_program *program, const struct pw_image_node *node)
 {
         bool receives = program->slices[node->slice].place != PW_PLACE_NONE, sends;
 
         if (node->kind != PW_NODE_TRANSFER)
-                return receives ? PW_PART_RECEIVER : PW_PART_NONE;
+                return receives ? PW_ROLE_RECEIVER : PW_ROLE_NONE;
         sends = program->slices[node->source_slice].place != PW_PLACE_NONE;
-        return (receives && node->phase != PW_PHASE_SEND ? PW_PART_RECEIVER : PW_PART_NONE) |
-               (sends && node->phase != PW_PHASE_RECV ? PW_PART_SENDER : PW_PART_NONE);
+        return (receives && node->phase != PW_PHASE_SEND ? PW_ROLE_RECEIVER : PW_ROLE_NONE) |
+               (sends && node->phase != PW_PHASE_RECV ? PW_ROLE_SENDER : PW_ROLE_NONE);
 }
 
 /* --- values -------------------------------------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
         const struct pw_exec_program_slice *slice = &program->slices[node->image->source_slice];
         struct pw_value_layout layout = { .dims = from->dims, .sharding = from->sharding, .places = slice->places };
 
-        if (!(node->part & PW_PART_RECEIVER))
+        if (!(node->role & PW_ROLE_RECEIVER))
                 return PW_OK;
         memcpy(layout.mesh, slice->mesh, sizeof layout.mesh);
         return pw_program_sources_find(program, &(struct pw_program_wanted){
@@ -276,8 +276,8 @@ enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_e
 
         node->image = image;
         node->name = pw_image_text(program->image, image->name);
-        node->part = part_of(program, image);
-        if (node->part == PW_PART_NONE)
+        node->role = role_of(program, image);
+        if (node->role == PW_ROLE_NONE)
                 return PW_OK;
         node->inputs = rooms_resolve(program, image->inputs, image->input_count);
         node->outputs = rooms_resolve(program, image->outputs, image->output_count);

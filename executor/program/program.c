@@ -125,7 +125,7 @@ static bool lives_fill(struct pw_exec_program *program)
                 return false;
         for (uint32_t n = program->image->node_count, behind = PW_NODE_NONE; n-- > 0;) {
                 next[n] = behind;
-                if (program->nodes[n].part)
+                if (program->nodes[n].role)
                         behind = n;
         }
         for (uint32_t v = 0; v < program->image->value_count; v++) {

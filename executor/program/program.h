@@ -52,13 +52,13 @@ struct pw_program_sources {
 /* Done of all members of a node in one island: `seqs[seq_index]` of `device`. */
 struct pw_program_wait { uint32_t seq_index, device; };
 
-enum pw_node_part { PW_PART_NONE = 0, PW_PART_SENDER = 1, PW_PART_RECEIVER = 2 };
+enum pw_node_role { PW_ROLE_NONE = 0, PW_ROLE_SENDER = 1, PW_ROLE_RECEIVER = 2 };
 
 struct pw_program_node {
         const struct pw_image_node *image;
         const char *name;
         bool tried;                         /* a call ran here before */
-        uint8_t part;                       /* enum pw_node_part; of a call or load: RECEIVER; NONE: not a member */
+        uint8_t role;                       /* enum pw_node_role; of a call or load: RECEIVER; NONE: not a member */
         const struct pw_function *function; /* of a call, from its first time on (pw_program_function_find); NULL then: */
         const struct pw_error *fault;       /* why there is none */
         struct pw_loaded_module *module;    /* of the function; held by the program */

@@ -81,7 +81,7 @@ static enum pw_status bases_fill(struct pw_runs *runs, struct pw_run_view *view,
                 room = room_list(view, b) + slice->near_of[slice->place];
                 if (room->bytes < bytes)
                         return too_small(view, room->bytes, bytes, ret_err);
-                status = pw_segments_at(runs->segments, &(struct pw_segments_part){ room->segment, room->offset, bytes },
+                status = pw_segments_at(runs->segments, &(struct pw_segments_range){ room->segment, room->offset, bytes },
                                         &view->bases[b], ret_err);
                 if (status != PW_OK)
                         return status;
@@ -124,7 +124,7 @@ enum pw_status pw_run_place_input(struct pw_run_view *view, struct pw_segments *
         shard = pw_run_shard(view, input, slice->place);
         if (!shard || shard->bytes < bytes)
                 return too_small(view, shard ? shard->bytes : 0, bytes, ret_err);
-        status = pw_segments_at(segments, &(struct pw_segments_part){ shard->segment, shard->offset, bytes }, &at, ret_err);
+        status = pw_segments_at(segments, &(struct pw_segments_range){ shard->segment, shard->offset, bytes }, &at, ret_err);
         if (status == PW_OK)
                 view->in_place[index] = (struct pw_room_head *)at;
         return status;
@@ -134,7 +134,7 @@ enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments
                               uint32_t place, const struct pw_room_head **ret_head, struct pw_error *ret_err)
 {
         const struct pw_run_input *input = room->input >= 0 ? pw_run_input(view, (uint32_t)room->input) : NULL;
-        struct pw_segments_part part = { .bytes = pw_room_bytes(pw_image_value(view->program->image, room->value)->shard_bytes) };
+        struct pw_segments_range part = { .bytes = pw_room_bytes(pw_image_value(view->program->image, room->value)->shard_bytes) };
         uint64_t bytes;
         enum pw_status status;
         uint8_t *at;

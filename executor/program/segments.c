@@ -90,7 +90,7 @@ static enum pw_status no_memory(uint32_t number, struct pw_error *ret_err)
 }
 
 /* Where the part lies in `map`. */
-static enum pw_status place(const struct pw_map *map, const struct pw_segments_part *part, uint8_t **ret_at,
+static enum pw_status place(const struct pw_map *map, const struct pw_segments_range *part, uint8_t **ret_at,
                             struct pw_error *ret_err)
 {
         if (!pw_segments_holds(map, part))
@@ -101,7 +101,7 @@ static enum pw_status place(const struct pw_map *map, const struct pw_segments_p
         return PW_OK;
 }
 
-enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_part *part, uint8_t **ret_at,
+enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_range *part, uint8_t **ret_at,
                                  struct pw_error *ret_err)
 {
         struct pw_map **page = &segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE], *map;
@@ -141,7 +141,7 @@ static enum pw_status lent_add(struct pw_segments *segments, uint32_t number, st
         return PW_OK;
 }
 
-enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_segments_part *part, uint64_t gang, uint8_t **ret_at,
+enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_segments_range *part, uint64_t gang, uint8_t **ret_at,
                                 struct pw_error *ret_err)
 {
         struct lent *lent = pw_table_get(&segments->lent, part->segment);

@@ -29,18 +29,18 @@ void pw_segments_done(struct pw_segments *segments);
 void pw_segments_let_go(struct pw_segments *segments);
 
 /* A part of a segment. */
-struct pw_segments_part { uint32_t segment; uint64_t offset, bytes; };
+struct pw_segments_range { uint32_t segment; uint64_t offset, bytes; };
 
-static inline bool pw_segments_holds(const struct pw_map *map, const struct pw_segments_part *part)
+static inline bool pw_segments_holds(const struct pw_map *map, const struct pw_segments_range *part)
 {
         return part->offset <= map->bytes && part->bytes <= map->bytes - part->offset;
 }
 /* The part of a segment that is not mapped yet, or does not reach as far. Errors: as pw_segments_at().   Blocks: for the answer. */
-PW_MUST_CHECK enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_part *part, uint8_t **ret_at,
+PW_MUST_CHECK enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_range *part, uint8_t **ret_at,
                                                struct pw_error *ret_err);
 /* Where the part lies in this process; all of it lies in the segment's map, whoever's memory is mapped beside it. Errors:
  * PW_PROTOCOL (it does not), PW_NO_MEMORY, what the daemon says. */
-PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *segments, const struct pw_segments_part *part,
+PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *segments, const struct pw_segments_range *part,
                                                           uint8_t **ret_at, struct pw_error *ret_err)
 {
         const struct pw_map *page = segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
@@ -52,7 +52,7 @@ PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *se
         return PW_OK;
 }
 /* The same of a part in host memory, for gang `gang`; good until another gang is lent something. */
-PW_MUST_CHECK enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_segments_part *part, uint64_t gang,
+PW_MUST_CHECK enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_segments_range *part, uint64_t gang,
                                               uint8_t **ret_at, struct pw_error *ret_err);
 
 #endif

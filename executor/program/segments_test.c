@@ -59,7 +59,7 @@ static void segments_free(struct pw_segments *segments)
 
 static const uint32_t *lend(struct pw_segments *segments, uint32_t number, uint64_t gang)
 {
-        struct pw_segments_part part = { number, 0, sizeof number };
+        struct pw_segments_range part = { number, 0, sizeof number };
         struct pw_error err;
         uint8_t *at = NULL;
 
@@ -151,10 +151,10 @@ static void test_full(void **state)
         assert_int_equal(*kept, 3);
         lend(segments, 21, 12);
         host.full_after = 1;
-        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 30, 0, 4 }, &device, &err), PW_OK);
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 30, 0, 4 }, &device, &err), PW_OK);
         assert_int_equal(segments->lent.count, 1);
         host.full_after = 1; /* nothing to give back is left */
-        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 31, 0, 4 }, &device, &err), PW_SYSTEM);
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 31, 0, 4 }, &device, &err), PW_SYSTEM);
         assert_int_equal(segments->lent.count, 1);
         segments_free(segments);
 }
@@ -170,20 +170,20 @@ static void test_gone(void **state)
         unsigned char there;
         (void)state;
 
-        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 30, 0, 4 }, &first, &err), PW_OK);
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 30, 0, 4 }, &first, &err), PW_OK);
         host.gone = 30;
-        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 31, 0, 4 }, &second, &err), PW_OK);
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 31, 0, 4 }, &second, &err), PW_OK);
         pw_segments_let_go(segments);
         assert_int_equal(host.gone, 0);
         assert_int_equal(mincore(first, host.bytes, &there), -1);
         assert_int_equal(mincore(second, host.bytes, &there), 0);
-        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 31, 0, 4 }, &again, &err), PW_OK);
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 31, 0, 4 }, &again, &err), PW_OK);
         assert_ptr_equal(again, second);
         assert_int_equal(host.asked, 2);
         host.gone = 1000000; /* never mapped */
         pw_segments_let_go(segments);
         assert_int_equal(host.gone, 0);
-        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_part){ 30, 0, 4 }, &again, &err), PW_OK);
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 30, 0, 4 }, &again, &err), PW_OK);
         assert_int_equal(host.asked, 3);
         segments_free(segments);
 }

@@ -197,7 +197,7 @@ static void read_ask(struct fake_daemon *fake)
         (void)!read(fake->ask_fd, &one, sizeof one);
         enum ask ask = (enum ask)atomic_exchange(&fake->ask, ASK_NONE);
         if (ask == ASK_LISTEN)
-                fake->deaf = false;
+                fake->unread_rings = false;
         if (ask == ASK_STOP || ask == ASK_DIE)
                 fake->stopped = true;
         if (!fake->stopped)
@@ -243,7 +243,7 @@ struct fake_daemon *fake_start(const struct fake_params *params)
         uint64_t entries = (uint64_t)SLOTS * sizeof(struct pw_entry);
         assert(fake);
         fake->params = *params;
-        fake->deaf = params->deaf;
+        fake->unread_rings = params->unread_rings;
         int failed = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets);
         assert(!failed);
         (void)failed;

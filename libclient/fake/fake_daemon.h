@@ -28,7 +28,7 @@ struct fake_params {
         struct pw_sharding sharding;
         bool short_shard;    /* the list says less than shard 1 has */
         const struct fake_value *value; /* results are this instead */
-        bool deaf;           /* rings are not read until fake_listen() */
+        bool unread_rings;           /* rings are not read until fake_listen() */
 };
 struct fake_daemon;
 

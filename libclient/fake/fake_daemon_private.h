@@ -49,7 +49,7 @@ struct fake_daemon {
         uint32_t held_count;
         struct { char name[64]; Pathways__Wire__ObjectId object; bool bound; } name;
         struct pw_decoder decoder;
-        bool deaf, stopped;
+        bool unread_rings, stopped;
 };
 
 void fake_reply(struct fake_daemon *fake, uint64_t id, Pathways__Wire__Reply *reply, const int *fds, uint32_t fd_count);

@@ -154,7 +154,7 @@ static void read_lane(struct fake_daemon *fake, struct pw_ring_reader *reader)
 
 void fake_read_rings(struct fake_daemon *fake)
 {
-        for (uint32_t i = 0; i < PW_LANES_MAX && !fake->deaf; i++) {
+        for (uint32_t i = 0; i < PW_LANES_MAX && !fake->unread_rings; i++) {
                 fake->readers[i].ring = &fake->control->lanes[i].ring;
                 pw_ring_wake(&fake->readers[i]);
                 do {

@@ -93,7 +93,7 @@ static void test_drops_are_parked(void **state)
 {
         (void)state;
         struct pw_session *session;
-        struct fake_daemon *fake = start(&(struct fake_params){ .deaf = true }, &session);
+        struct fake_daemon *fake = start(&(struct fake_params){ .unread_rings = true }, &session);
         uint32_t count = 3 * PW_RING_CELLS;
         struct pw_future **all = calloc(count, sizeof *all);
         for (uint32_t i = 0; i < count; i++)

@@ -94,7 +94,7 @@ static void check_object(struct pw_store *store, struct pw_store_audit *audit, c
                 report(audit, id, "%u references are counted, %u claims are there", object->refs, refs);
         if (!object->refs && !leaving(object, word))
                 report(audit, id, "nobody holds it, and it stays");
-        if (object->leaving && pw_list_empty(&store->dropping) && !store->closing_count && !store->looking_count)
+        if (object->leaving && pw_list_empty(&store->dropping) && !store->closing_count && !store->scanning_count)
                 report(audit, id, "it is on its way out, and nothing is");
 }
 
@@ -291,7 +291,7 @@ static void check_sums(struct pw_store *store, struct pw_store_audit *audit)
                 report(audit, "host memory", "%lld bytes are unaccounted for", (long long)terms.unaccounted);
 }
 
-bool pw_store_check_part(struct pw_store *store, struct pw_store_audit *audit, uint32_t slots)
+bool pw_store_check_step(struct pw_store *store, struct pw_store_audit *audit, uint32_t slots)
 {
         if (!audit->next) {
                 audit->next = 1;
@@ -314,7 +314,7 @@ uint32_t pw_store_check(struct pw_store *store, void (*found)(void *context, con
 {
         struct pw_store_audit audit = { .found = found, .context = context };
 
-        while (pw_store_check_part(store, &audit, UINT32_MAX)) {
+        while (pw_store_check_step(store, &audit, UINT32_MAX)) {
         }
         return audit.count;
 }

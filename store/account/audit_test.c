@@ -269,7 +269,7 @@ static void test_check_in_parts(void **state)
                 struct pw_store_audit audit = { .found = note, .context = &findings };
                 uint32_t parts = 1;
 
-                while (pw_store_check_part(f.store, &audit, slots)) {
+                while (pw_store_check_step(f.store, &audit, slots)) {
                         pw_segment_find(f.store, ann->segment)->changes += slots % 2;
                         parts++;
                 }

@@ -384,10 +384,10 @@ static void test_wait_until_bound(void **state)
         fixture_close(&n.f);
 }
 
-/* --- a look ------------------------------------------------------------------------------------------------------------------- */
+/* --- a scan ------------------------------------------------------------------------------------------------------------------- */
 
-/* An object that is closing comes back when it is named in the look. */
-static void test_named_in_the_look(void **state)
+/* An object that is closing comes back when it is named in the scan. */
+static void test_named_in_the_scan(void **state)
 {
         struct named n;
 
@@ -419,7 +419,7 @@ int main(void)
                 cmocka_unit_test(test_unknown),
                 cmocka_unit_test(test_removed_before_bound),
                 cmocka_unit_test(test_wait_until_bound),
-                cmocka_unit_test(test_named_in_the_look),
+                cmocka_unit_test(test_named_in_the_scan),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

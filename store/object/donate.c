@@ -1,4 +1,4 @@
-/* Donation: a session's reference becomes a run's; after the look it is known whether anybody else holds the object. */
+/* Donation: a session's reference becomes a run's; after the scan it is known whether anybody else holds the object. */
 #include "store/parts.h"
 
 enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct pw_object *object, uint64_t run,
@@ -20,13 +20,13 @@ enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct 
         else
                 pw_store_release(store, object, (struct pw_owner){ PW_OWNER_SESSION, session }, store->now_us);
         object->donated = pw_object_flag(store, object, PW_ENTRY_DONATED, true);
-        pw_look_for(store, pw_segment_of(store, object->segment), object);
+        pw_scan_for(store, pw_segment_of(store, object->segment), object);
         return PW_OK;
 }
 
 bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object)
 {
-        if (object->donated == 1 && object->refs == 1 && !pw_look_goes_on(store, object)) {
+        if (object->donated == 1 && object->refs == 1 && !pw_scan_goes_on(store, object)) {
                 object->donated = 2;
                 return true;
         }

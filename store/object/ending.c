@@ -27,7 +27,7 @@ void pw_session_free(struct session *session)
 {
         free_rows(session);
         leave_ending(session);
-        pw_look_session_end(session);
+        pw_scan_session_end(session);
         pw_table_done(&session->held);
         pw_range_free(session->rings);
         free(session->watched);
@@ -125,7 +125,7 @@ static void end_lanes_extents(struct pw_store *store, uint32_t *budget)
         }
 }
 
-bool pw_ending_part(struct pw_store *store)
+bool pw_ending_step(struct pw_store *store)
 {
         uint32_t budget = PART;
         struct session *session;
@@ -178,11 +178,11 @@ void pw_store_session_end(struct pw_store *store, uint32_t number, bool dead, ui
         session->tenant->on_way++;
         pw_room_session_end(store, session);
         pw_wanted_session_end(store, session);
-        pw_look_session_end(session);
+        pw_scan_session_end(session);
         session->control = NULL;
         if (session->segment)
                 end_segment(store, session->segment, dead);
-        pw_ending_part(store);
+        pw_ending_step(store);
         pw_room_came(store);
 }
 
@@ -228,7 +228,7 @@ void pw_store_lane_end(struct pw_store *store, uint32_t number, uint32_t lane, u
                 end_extents_in(store, &row->extents);
                 end_extents_in(store, &row->dormant);
         }
-        pw_ending_part(store);
+        pw_ending_step(store);
         pw_room_came(store);
 }
 
@@ -240,6 +240,6 @@ void pw_store_extent_end(struct pw_store *store, const struct pw_store_grant *gr
         if (!extent || !pw_extent_serves(extent) || extent->grant != grant->serial)
                 return;
         pw_ending_extent(store, extent);
-        pw_ending_part(store);
+        pw_ending_step(store);
         pw_room_came(store);
 }

@@ -93,7 +93,7 @@ void pw_future_cancel_unheld(struct pw_store *store, struct pw_object *object)
                 cancel_run(store, object->run);
 }
 
-void pw_store_look_again(struct pw_store *store, struct pw_object *object)
+void pw_store_scan_again(struct pw_store *store, struct pw_object *object)
 {
         if (object->known && object->claimed && !object->refs && !object->closing)
                 pw_reclaim_add(store, object);

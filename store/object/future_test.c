@@ -154,12 +154,12 @@ static void test_cancelled_when_unheld(void **state)
         assert_int_equal(fixture_only(&r.f, PW_STORE_CANCEL_RUN)->number, 7);
         fixture_check(&r.f);
         fixture_ref(&r.f, r.other, places[2]); /* asked again, for what is held, and for what is not */
-        pw_store_look_again(r.f.store, objects[2]);
-        pw_store_look_again(r.f.store, objects[1]);
+        pw_store_scan_again(r.f.store, objects[2]);
+        pw_store_scan_again(r.f.store, objects[1]);
         fixture_reclaim(&r.f);
         assert_int_equal(fixture_count(&r.f, PW_STORE_CANCEL_RUN), 1);
         fixture_drop(&r.f, r.other, places[2]);
-        pw_store_look_again(r.f.store, objects[1]);
+        pw_store_scan_again(r.f.store, objects[1]);
         fixture_reclaim(&r.f);
         assert_int_equal(fixture_count(&r.f, PW_STORE_CANCEL_RUN), 3);
         for (uint32_t i = 0; i < 3; i++)
@@ -228,8 +228,8 @@ static void test_unclaimed(void **state)
         fixture_close(&r.f);
 }
 
-/* A REF that is read in the look comes in time; so does the decision. */
-static void test_kept_in_the_look(void **state)
+/* A REF that is read in the scan comes in time; so does the decision. */
+static void test_kept_in_the_scan(void **state)
 {
         for (int how = 0; how < 3; how++) {
                 struct runs r;
@@ -359,7 +359,7 @@ static void test_lost(void **state)
 }
 
 /* A loss that is found while the value closes: who reopens it sees what is lost. */
-static void test_lost_in_the_look(void **state)
+static void test_lost_in_the_scan(void **state)
 {
         for (int closing = 0; closing < 2; closing++) {
                 struct runs r;
@@ -428,7 +428,7 @@ static void test_watch(void **state)
 
 #define WATCHED 600u
 
-/* More than are looked at when somebody rings, decided in any order, with rings at any time of the look: once that is over, each
+/* More than are looked at when somebody rings, decided in any order, with rings at any time of the scan: once that is over, each
  * that was decided before the last ring is told of, once. */
 static void test_watch_many(void **state)
 {
@@ -488,10 +488,10 @@ int main(void)
                 cmocka_unit_test(test_cancelled_when_unheld),
                 cmocka_unit_test(test_cancelled_but_for_the_decided),
                 cmocka_unit_test(test_unclaimed),
-                cmocka_unit_test(test_kept_in_the_look),
+                cmocka_unit_test(test_kept_in_the_scan),
                 cmocka_unit_test(test_session_end),
                 cmocka_unit_test(test_arena_full),
-                cmocka_unit_test(test_lost), cmocka_unit_test(test_lost_in_the_look),
+                cmocka_unit_test(test_lost), cmocka_unit_test(test_lost_in_the_scan),
                 cmocka_unit_test(test_watch), cmocka_unit_test(test_watch_many),
                 cmocka_unit_test(test_watch_future),
         };

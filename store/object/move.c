@@ -1,7 +1,7 @@
 /* Moving a value to another memory: under its id, it gets the place of another value with the same bytes.
  *
  * Only a result can move, for its entry and its list of shards are the daemon's, and only while nobody reads it: the caller holds
- * it once, names and leases do not read, and whoever took a reference before the look is counted by it. Who comes later reads the
+ * it once, names and leases do not read, and whoever took a reference before the scan is counted by it. Who comes later reads the
  * new list. */
 #include "store/parts.h"
 
@@ -81,7 +81,7 @@ static enum pw_status check_ready(struct pw_store *store, const struct pw_object
         }
 }
 
-/* May this result be moved? Before the look it is not known who holds it. */
+/* May this result be moved? Before the scan it is not known who holds it. */
 static enum pw_status check_result(struct pw_store *store, uint32_t number, const struct pw_object *object, bool looked,
                                    struct pw_error *ret_err)
 {
@@ -148,7 +148,7 @@ static enum pw_status check_with(struct pw_store *store, uint32_t number, struct
 static void mark(struct pw_store *store, struct pw_object *object)
 {
         pw_object_flag(store, object, PW_ENTRY_MOVING, true);
-        pw_look_for(store, pw_segment_of(store, object->segment), object);
+        pw_scan_for(store, pw_segment_of(store, object->segment), object);
 }
 
 enum pw_status pw_store_move_begin(struct pw_store *store, uint32_t session, struct pw_object *object, struct pw_object *with,
@@ -258,7 +258,7 @@ enum pw_status pw_store_move_finish(struct pw_store *store, uint32_t session, st
         store->now_us = now_us;
         if (status == PW_OK && with)
                 status = check_with(store, session, object, with, true, ret_err);
-        if (status == PW_OK && (pw_look_goes_on(store, object) || (with && pw_look_goes_on(store, with))))
+        if (status == PW_OK && (pw_scan_goes_on(store, object) || (with && pw_scan_goes_on(store, with))))
                 status = pw_error_set(ret_err, PW_BUSY, "rings of its tenant have too much unread to know who holds it: try again");
         if (status == PW_OK && result)
                 exchange(store, object, with);

@@ -59,7 +59,7 @@ static enum pw_status move(struct host *h, const struct client *who, struct plac
         uint32_t count;
 
         if (status == PW_OK) {
-                pw_store_look(h->f.store, &count);
+                pw_store_scan(h->f.store, &count);
                 assert_true(count >= 1);
                 assert_true(pw_word_flags(pw_entry_load(place.entry)) & PW_ENTRY_MOVING);
                 status = pw_store_move_finish(h->f.store, who->session, object, other, h->f.now_us, NULL);

@@ -3,7 +3,7 @@
 #include "store/object/step.h"
 #include "store/parts.h"
 
-#define PART 1024u          /* closed between two looks: others get their turn */
+#define PART 1024u          /* closed between two scans: others get their turn */
 #define TENANT_PART 128u    /* of that, before another tenant's */
 
 bool pw_objects_ahead(struct objects *objects)
@@ -26,7 +26,7 @@ void pw_reclaim_add(struct pw_store *store, struct pw_object *object)
         object->leaving = 1;
 }
 
-/* To CLOSING, or PENDING of a run: that is cancelled if nobody refers to it after the look either. False: its writer broke
+/* To CLOSING, or PENDING of a run: that is cancelled if nobody refers to it after the scan either. False: its writer broke
  * the protocol, and the word is what we make it. */
 static void close_one(struct pw_store *store, struct segment *segment, struct pw_object *object)
 {
@@ -57,19 +57,19 @@ static void close_one(struct pw_store *store, struct segment *segment, struct pw
 
 static bool anything_leaves(const struct pw_store *store)
 {
-        return !pw_list_empty(&store->dropping) || store->looking_count || pw_ending_more(store) || store->unserved ||
+        return !pw_list_empty(&store->dropping) || store->scanning_count || pw_ending_more(store) || store->unserved ||
                !pw_list_empty(&store->rung);
 }
 
 bool pw_store_reclaims(const struct pw_store *store) { return anything_leaves(store) || store->searching; }
 
-/* Its tenant's look goes on: it waits in `objects`. False: out of memory. */
-static bool wait_for_look(struct pw_store *store, struct objects *objects, struct pw_object *object)
+/* Its tenant's scan goes on: it waits in `objects`. False: out of memory. */
+static bool wait_for_scan(struct pw_store *store, struct objects *objects, struct pw_object *object)
 {
         if (!pw_objects_ahead(objects))
                 return false;
         objects->items[objects->count++] = object;
-        store->looking_count++;
+        store->scanning_count++;
         return true;
 }
 
@@ -104,12 +104,12 @@ static void close_dropped(struct pw_store *store, struct tenant *tenant, uint32_
                         object->leaving = object->closing != 0;
                         continue; /* somebody took a reference; or it is listed twice */
                 }
-                if (tenant->looking) {
-                        object->leaving = wait_for_look(store, &tenant->later, object); /* else the audit names it */
+                if (tenant->scanning) {
+                        object->leaving = wait_for_scan(store, &tenant->later, object); /* else the audit names it */
                         continue;
                 }
                 close_one(store, pw_segment_of(store, object->segment), object);
-                pw_look_for(store, pw_segment_of(store, object->segment), object);
+                pw_scan_for(store, pw_segment_of(store, object->segment), object);
                 store->closing[store->closing_count++] = object;
         }
         shorten(tenant);
@@ -121,8 +121,8 @@ static void close_dropped(struct pw_store *store, struct tenant *tenant, uint32_
 bool pw_store_reclaim_begin(struct pw_store *store)
 {
         store->only_searching = store->searching && !anything_leaves(store);
-        pw_ending_part(store);
-        pw_watch_part(store);
+        pw_ending_step(store);
+        pw_watch_step(store);
         for (uint32_t left = PART, count; left && !pw_list_empty(&store->dropping); left -= count) {
                 struct tenant *tenant = pw_list_first(&store->dropping, struct tenant, dropping);
 
@@ -228,7 +228,7 @@ static void give_up(struct pw_store *store, struct pw_object *object)
                 pw_reclaim_add(store, object);
 }
 
-/* After the look. */
+/* After the scan. */
 static void finish_one(struct pw_store *store, struct pw_object *object)
 {
         if (!object->closing)
@@ -241,29 +241,29 @@ static void finish_one(struct pw_store *store, struct pw_object *object)
 
 static void finish_later(struct pw_store *store, struct tenant *tenant, struct pw_object *object)
 {
-        if (!object->closing || wait_for_look(store, &tenant->closed, object))
+        if (!object->closing || wait_for_scan(store, &tenant->closed, object))
                 return;
         pw_reclaim_reopen(store, object);
         pw_reclaim_add(store, object);
 }
 
-void pw_store_look_part(struct pw_store *store, uint32_t number)
+void pw_store_scan_partial(struct pw_store *store, uint32_t number)
 {
         struct session *session = pw_session_of(store, number);
 
         if (session)
-                session->tenant->looking = true;
+                session->tenant->scanning = true;
 }
 
-void pw_store_look_whole(struct pw_store *store, const char *name, uint64_t now_us)
+void pw_store_scan_whole(struct pw_store *store, const char *name, uint64_t now_us)
 {
         struct tenant *tenant = pw_tenant_of(store, name);
 
-        if (!tenant || !tenant->looking)
+        if (!tenant || !tenant->scanning)
                 return;
         store->now_us = now_us;
-        store->looking_count -= tenant->closed.count + tenant->later.count;
-        tenant->looking = false;
+        store->scanning_count -= tenant->closed.count + tenant->later.count;
+        tenant->scanning = false;
         for (uint32_t i = 0; i < tenant->closed.count; i++)
                 finish_one(store, tenant->closed.items[i]);
         for (uint32_t i = 0; i < tenant->later.count; i++) {
@@ -274,9 +274,9 @@ void pw_store_look_whole(struct pw_store *store, const char *name, uint64_t now_
         pw_room_serve(store);
 }
 
-bool pw_look_goes_on(struct pw_store *store, const struct pw_object *object)
+bool pw_scan_goes_on(struct pw_store *store, const struct pw_object *object)
 {
-        return pw_segment_of(store, object->segment)->tenant->looking;
+        return pw_segment_of(store, object->segment)->tenant->scanning;
 }
 
 bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
@@ -286,7 +286,7 @@ bool pw_store_reclaim_finish(struct pw_store *store, uint64_t now_us)
                 struct pw_object *object = store->closing[i];
                 struct tenant *tenant = pw_segment_of(store, object->segment)->tenant;
 
-                if (tenant->looking)
+                if (tenant->scanning)
                         finish_later(store, tenant, object);
                 else
                         finish_one(store, object);

@@ -1,4 +1,4 @@
-/* The end of an object: CLOSING, the look, freed or reopened, with whatever comes in between; words that a client spoils. */
+/* The end of an object: CLOSING, the scan, freed or reopened, with whatever comes in between; words that a client spoils. */
 #include "store/fixture_test.h"
 
 struct one { struct fixture f; struct client *ann,
@@ -37,8 +37,8 @@ static void test_ref_before_begin(void **state)
         fixture_close(&o.f);
 }
 
-/* Its REF is read in the look: the object is open again at once, and who waits for its word is woken. */
-static void test_ref_in_the_look(void **state)
+/* Its REF is read in the scan: the object is open again at once, and who waits for its word is woken. */
+static void test_ref_in_the_scan(void **state)
 {
         struct one o;
 
@@ -77,7 +77,7 @@ static void test_ref_after_finish(void **state)
         fixture_close(&o.f);
 }
 
-static void test_ref_and_drop_in_the_look(void **state)
+static void test_ref_and_drop_in_the_scan(void **state)
 {
         struct one o;
 
@@ -94,7 +94,7 @@ static void test_ref_and_drop_in_the_look(void **state)
         fixture_close(&o.f);
 }
 
-/* Beginning again before the look has ended closes what was dropped since, and frees nothing twice. */
+/* Beginning again before the scan has ended closes what was dropped since, and frees nothing twice. */
 static void test_begin_twice(void **state)
 {
         struct one o;
@@ -137,7 +137,7 @@ static void test_reopens_as_before(void **state)
 }
 
 /* Its memory is lost while it is closing: who gets it after all reads so. */
-static void test_lost_in_the_look(void **state)
+static void test_lost_in_the_scan(void **state)
 {
         struct one o;
 
@@ -174,7 +174,7 @@ static void test_drop_of_pending(void **state)
 }
 
 /* The session ends between begin and finish: the slot is not given back to a ring that is no more. */
-static void test_session_ends_in_the_look(void **state)
+static void test_session_ends_in_the_scan(void **state)
 {
         for (int dead = 0; dead < 2; dead++) {
                 struct one o;
@@ -303,14 +303,14 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_ref_before_begin),
-                cmocka_unit_test(test_ref_in_the_look),
+                cmocka_unit_test(test_ref_in_the_scan),
                 cmocka_unit_test(test_ref_after_finish),
-                cmocka_unit_test(test_ref_and_drop_in_the_look),
+                cmocka_unit_test(test_ref_and_drop_in_the_scan),
                 cmocka_unit_test(test_begin_twice),
                 cmocka_unit_test(test_reopens_as_before),
-                cmocka_unit_test(test_lost_in_the_look),
+                cmocka_unit_test(test_lost_in_the_scan),
                 cmocka_unit_test(test_drop_of_pending),
-                cmocka_unit_test(test_session_ends_in_the_look),
+                cmocka_unit_test(test_session_ends_in_the_scan),
                 cmocka_unit_test(test_spoiled_words),
                 cmocka_unit_test(test_worn_slot),
                 cmocka_unit_test(test_wakes_only_waiters),

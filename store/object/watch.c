@@ -89,7 +89,7 @@ void pw_watch_session_end(struct session *session)
         pw_list_remove(&session->of_rung);
 }
 
-bool pw_watch_part(struct pw_store *store)
+bool pw_watch_step(struct pw_store *store)
 {
         uint32_t left = PART;
         struct session *session;

@@ -246,7 +246,7 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
         request = new_request(store, session, row, ask);
         if (!request)
                 return;
-        store->search_left = PW_SEARCH_PART;
+        store->search_left = PW_SEARCH_QUANTUM;
         enough = row->given_count >= request->ask.count; /* with less, a lane would stay small, and ask again and again */
         came = came_back(row);
         if (came) /* nothing is taken from others for it */
@@ -317,7 +317,7 @@ static void serve_queue(struct pw_store *store, bool came)
                 return;
         }
         store->serving++;
-        store->search_left = PW_SEARCH_PARTS * PW_SEARCH_PART;
+        store->search_left = PW_SEARCH_QUANTA * PW_SEARCH_QUANTUM;
         pw_pass_turn(store);
         pw_list_each(&store->queue, request, struct request, link) {
                 uint64_t token = request->ask.token;

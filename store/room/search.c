@@ -37,7 +37,7 @@ static bool could_be_had(const struct pw_store *store, const struct request *req
  * what was left because there was enough, if that is gone by then. */
 void pw_search(struct pw_store *store, const struct row *row, const struct request *request, uint64_t bytes, struct search *search)
 {
-        uint32_t most = (uint32_t)pw_min_u64(PW_SEARCH_PART, store->search_left), budget = most, i;
+        uint32_t most = (uint32_t)pw_min_u64(PW_SEARCH_QUANTUM, store->search_left), budget = most, i;
         bool enough = false;
 
         if (!pw_search_may(store, request, search))

@@ -85,7 +85,7 @@ mutate reclaim daemon/client/lane.c 's/session->pass > pass ||$/session->pass >=
         'a pass is over when it begins'
 mutate reclaim store/object/ref.c 's/^        if (object->closing)$/        if (0)/' \
         'a REF does not reopen'
-mutate reclaim store/object/look.c 's/^        for (uint32_t i = 0; (session = pw_table_next(&segment->readers, &i));)/        for (uint32_t i = 0; 0;)/' \
+mutate reclaim store/object/scan.c 's/^        for (uint32_t i = 0; (session = pw_table_next(&segment->readers, &i));)/        for (uint32_t i = 0; 0;)/' \
         'the look leaves out who asked for the segment'
 mutate reclaim store/object/reclaim.c 's/^        pw_object_wake(store, segment, object->slot);//' \
         'what waits under CLOSING is not woken'

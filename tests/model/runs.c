@@ -115,11 +115,11 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
 
 void pw_submit_close_batch(struct pw_daemon *daemon)
 {
-        if (!world.tenant.look)
+        if (!world.tenant.scan)
                 pw_list_splice(&world.tenant.batch, &daemon->work.submitted);
 }
 
-void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)
+void pw_submit_scanned(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)
 {
         struct run *run;
 
@@ -135,8 +135,8 @@ void pw_submit_looked(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64
 
 void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
 {
-        if (!world.tenant.look)
-                pw_submit_looked(daemon, &world.tenant, now_us);
+        if (!world.tenant.scan)
+                pw_submit_scanned(daemon, &world.tenant, now_us);
 }
 
 void runs_cancel(uint64_t number)

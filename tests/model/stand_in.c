@@ -69,7 +69,7 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         pw_lanes_drain(session);
         session->ended = true;
         pw_list_remove(&session->of_speakers);
-        pw_list_remove(&session->of_look);
+        pw_list_remove(&session->of_scan);
         pw_list_append(&world.daemon.clients.ended, &session->of_ended);
         pw_store_session_end(world.daemon.store, session->number, client->noticed, pw_now_us());
         world.daemon.loop.more = true;

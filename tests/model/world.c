@@ -3,7 +3,7 @@
 
 #include "daemon/client/client.h"
 #include "daemon/client/lane.h"
-#include "daemon/client/look.h"
+#include "daemon/client/scan.h"
 #include "daemon/client/onlooker.h"
 #include "daemon/effect.h"
 #include "daemon/loop/turn.h"
@@ -130,7 +130,7 @@ static void open_session(uint32_t i)
                                          .tenant = &world.tenant,
                                          .control = client->control, .heard = true };
         pw_list_init(&session->of_ended);
-        pw_list_init(&session->of_look);
+        pw_list_init(&session->of_scan);
         pw_list_init(&session->of_speakers);
         client->control->lane_count = 1;
         pw_table_put(&world.daemon.registry.sessions, session->number, session);
@@ -208,7 +208,7 @@ void world_begin(uint32_t clients)
         pw_memory_init(&world.daemon.memory);
         pw_work_init(&world.daemon.work);
         pw_inspection_init(&world.daemon.inspection);
-        pw_looks_tenant_init(&world.tenant);
+        pw_scans_tenant_init(&world.tenant);
         pw_list_init(&world.tenant.submitted);
         pw_list_init(&world.tenant.batch);
         pw_speakers_init(&world.tenant.speakers);

@@ -93,7 +93,7 @@ void *__wrap_realloc(void *memory, size_t bytes)
 }
 
 /* Runs of more programs stand aside than a small heap has places for: that there is no memory for a larger one keeps none of them
- * out of a look. */
+ * out of a scan. */
 static void test_aside_without_memory(void **state)
 {
         static struct world_program programs[PROGRAMS];
@@ -113,7 +113,7 @@ static void test_aside_without_memory(void **state)
         world_settle(&world);
         assert_int_equal(state_of(small), PW_RUN_QUEUED);
         no_memory = true;
-        world_cancel(&world, aside[0]->maker); /* a look that finds nothing */
+        world_cancel(&world, aside[0]->maker); /* a scan that finds nothing */
         world_daemon(&world);
         world_drop(&world, held[1]);
         world_daemon(&world);

@@ -61,7 +61,7 @@ static bool take_object(void *context, const struct pw_object_row *row)
         return true;
 }
 
-bool pw_why_part(struct pw_lister *lister, uint32_t slots)
+bool pw_why_step(struct pw_lister *lister, uint32_t slots)
 {
         struct pw_largest *largest = lister->largest;
         const struct pw_walk walk = { .slots = slots, .row = take_object, .context = largest };

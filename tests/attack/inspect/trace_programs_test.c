@@ -43,7 +43,7 @@ static int trace_many(void *context, int pipe)
         struct pw_session *session = it_connect(attacked->host);
         struct pw_slice *slice = it_slice(session, 1, 1);
         struct pw_program **programs = calloc(attacked->programs, sizeof *programs);
-        struct pw_trace_part *part;
+        struct pw_trace_chunk *part;
 
         for (uint32_t i = 0; i < attacked->programs; i++) {
                 programs[i] = large_program(session, slice);
@@ -55,7 +55,7 @@ static int trace_many(void *context, int pipe)
         run_once(session, programs[attacked->programs - 1]);
         assert_int_equal(write(pipe, "u", 1), 1);
         it_ok(pw_trace_next(session, 0, false, &part, IT_ERR));
-        pw_trace_part_free(part);
+        pw_trace_chunk_free(part);
         for (uint32_t i = 0; i + 1 < attacked->programs; i++) {
                 run_once(session, programs[i]);
                 assert_int_equal(write(pipe, ".", 1), 1);

@@ -53,12 +53,12 @@ static int trace_and_forget(void *context, int pipe)
         uint32_t begun = 0;
 
         for (uint32_t i = 0; i < attacked->traces; i++) {
-                struct pw_trace_part *part;
+                struct pw_trace_chunk *part;
 
                 sessions[i] = it_connect(attacked->host);
                 if (pw_trace_next(sessions[i], 0, false, &part, NULL) != PW_OK)
                         continue;
-                pw_trace_part_free(part);
+                pw_trace_chunk_free(part);
                 begun++;
         }
         assert_true(begun > 0);

@@ -78,12 +78,12 @@ void answer_play(struct pw_session *session)
 {
         struct pw_future *future = play_objects(session);
         struct pw_listing *listing;
-        struct pw_trace_part *part;
+        struct pw_trace_chunk *part;
 
         if (pw_list(session, "objects", NULL, 4, &listing, NULL) == PW_OK)
                 pw_listing_free(listing);
         if (pw_trace_next(session, 0, true, &part, NULL) == PW_OK)
-                pw_trace_part_free(part);
+                pw_trace_chunk_free(part);
         if (future) {
                 play_run(session, future);
                 (void)!pw_lease(future, 1, NULL);

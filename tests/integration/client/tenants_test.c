@@ -98,18 +98,18 @@ static void try_work(struct pw_session *session, const struct first *first)
 /* A trace that ends tells of runs that go on: of its own tenant's. */
 static void try_trace(struct pw_session *session)
 {
-        struct pw_trace_part *part;
+        struct pw_trace_chunk *part;
         bool end;
 
         do {
                 it_ok(pw_trace_next(session, 0, true, &part, IT_ERR));
-                const Pathways__Wire__Trace *trace = pw_trace_part_message(part);
+                const Pathways__Wire__Trace *trace = pw_trace_chunk_message(part);
                 assert_int_equal(trace->n_runs, 0);
                 assert_int_equal(trace->n_programs, 0);
                 assert_int_equal(trace->n_gangs, 0);
                 assert_int_equal(trace->n_moves, 0);
                 end = trace->end;
-                pw_trace_part_free(part);
+                pw_trace_chunk_free(part);
         } while (!end);
 }
 

@@ -354,7 +354,7 @@ void world_reclaim(struct world *world)
 {
         bool any = pw_store_reclaim_begin(world->store);
         uint32_t count;
-        const uint32_t *sessions = pw_store_look(world->store, &count);
+        const uint32_t *sessions = pw_store_scan(world->store, &count);
 
         world_read_rings(world, sessions, count);
         if (any)

@@ -29,7 +29,7 @@ uint64_t world_host_value(struct world *world, uint32_t segment, uint64_t offset
 #define WORLD_OTHERS 100u /* its session, and those of the next tenants */
 void world_others_open(struct world *world);
 void world_others_close(struct world *world);
-void world_read_rings(struct world *world, const uint32_t *sessions, uint32_t count); /* in a look: theirs */
+void world_read_rings(struct world *world, const uint32_t *sessions, uint32_t count); /* in a scan: theirs */
 void world_read_some(struct world *world);
 bool world_unread(const struct world *world);
 
@@ -40,7 +40,7 @@ void world_pages(struct world *world, const struct pw_store_action *action);
 
 void world_unref(struct world *world, struct world_object *object); /* one that holds it less; the store frees it once it knows */
 void world_verify(struct world *world, const struct world_object *object); /* if it is ready, its rooms hold its value */
-/* Free what lost its last reference, after the look. */
+/* Free what lost its last reference, after the scan. */
 void world_reclaim(struct world *world);
 /* If the run was cancelled, and by no client: nobody may hold a result of it. */
 void world_note_unheld(struct world *world, struct world_run *run);

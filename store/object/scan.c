@@ -1,54 +1,54 @@
-/* Whose rings are read in the next look, when words were swapped to CLOSING or flagged DONATED.
+/* Whose rings are read in the next scan, when words were swapped to CLOSING or flagged DONATED.
  *
  * Who may refer to an object by a record that is not read yet is its grantee, or a session that asked for the segment's descriptor:
  * a client asks for it before it names an object there (for the futures segment too, which it maps from the start), and its
- * records come after the answer. So a look costs what those are, however many others there are. */
+ * records come after the answer. So a scan costs what those are, however many others there are. */
 #include "store/parts.h"
 
-/* Each session comes into a look once; those that have ended since are still in it. */
-bool pw_look_reserve(struct pw_store *store)
+/* Each session comes into a scan once; those that have ended since are still in it. */
+bool pw_scan_reserve(struct pw_store *store)
 {
         for (uint32_t i = 0; i < 2; i++) {
-                struct looks *looks = &store->looks[i];
+                struct scans *scans = &store->scans[i];
 
-                if (!pw_grow((void **)&looks->sessions, &looks->capacity, looks->count + store->sessions.count + 1,
-                             sizeof *looks->sessions))
+                if (!pw_grow((void **)&scans->sessions, &scans->capacity, scans->count + store->sessions.count + 1,
+                             sizeof *scans->sessions))
                         return false;
         }
         return true;
 }
 
-static void look_at(struct pw_store *store, struct session *session)
+static void scan_session(struct pw_store *store, struct session *session)
 {
-        struct looks *looks = &store->looks[store->look_serial & 1];
+        struct scans *scans = &store->scans[store->scan_serial & 1];
 
-        if (session->look_serial == store->look_serial || session->ended)
+        if (session->scan_serial == store->scan_serial || session->ended)
                 return;
-        session->look_serial = store->look_serial;
-        looks->sessions[looks->count++] = session->number;
+        session->scan_serial = store->scan_serial;
+        scans->sessions[scans->count++] = session->number;
 }
 
-void pw_look_for(struct pw_store *store, struct segment *segment, const struct pw_object *object)
+void pw_scan_for(struct pw_store *store, struct segment *segment, const struct pw_object *object)
 {
         struct session *session = object->grantee ? pw_session_of(store, object->grantee) : NULL;
 
         if (session)
-                look_at(store, session);
-        if (segment->look_serial == store->look_serial)
+                scan_session(store, session);
+        if (segment->scan_serial == store->scan_serial)
                 return;
-        segment->look_serial = store->look_serial;
+        segment->scan_serial = store->scan_serial;
         for (uint32_t i = 0; (session = pw_table_next(&segment->readers, &i));)
-                look_at(store, session);
+                scan_session(store, session);
 }
 
-const uint32_t *pw_store_look(struct pw_store *store, uint32_t *ret_count)
+const uint32_t *pw_store_scan(struct pw_store *store, uint32_t *ret_count)
 {
-        struct looks *looks = &store->looks[store->look_serial & 1];
+        struct scans *scans = &store->scans[store->scan_serial & 1];
 
-        *ret_count = looks->count;
-        store->look_serial++;
-        store->looks[store->look_serial & 1].count = 0;
-        return looks->sessions;
+        *ret_count = scans->count;
+        store->scan_serial++;
+        store->scans[store->scan_serial & 1].count = 0;
+        return scans->sessions;
 }
 
 enum pw_status pw_store_reader_add(struct pw_store *store, uint32_t place, uint32_t number, struct pw_error *ret_err)
@@ -64,12 +64,12 @@ enum pw_status pw_store_reader_add(struct pw_store *store, uint32_t place, uint3
                 pw_table_remove(&session->reads, place);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a reader of segment %x", place);
         }
-        if (segment->look_serial == store->look_serial) /* a look is due, and not taken yet */
-                look_at(store, session);
+        if (segment->scan_serial == store->scan_serial) /* a scan is due, and not taken yet */
+                scan_session(store, session);
         return PW_OK;
 }
 
-void pw_look_session_end(struct session *session)
+void pw_scan_session_end(struct session *session)
 {
         struct segment *segment;
 
@@ -78,7 +78,7 @@ void pw_look_session_end(struct session *session)
         pw_table_done(&session->reads);
 }
 
-void pw_look_segment_end(struct segment *segment)
+void pw_scan_segment_end(struct segment *segment)
 {
         struct session *session;
 

@@ -1,11 +1,11 @@
 /* Whose rings are read before something is freed: its grantee's, and those of who asked for its segment. Nobody else's. */
 #include "store/fixture_test.h"
 
-/* The sessions of the next look, as one number: a decimal digit each, in the order of their numbers. */
+/* The sessions of the next scan, as one number: a decimal digit each, in the order of their numbers. */
 static uint32_t look(struct fixture *f)
 {
         uint32_t count, digits = 0;
-        const uint32_t *sessions = pw_store_look(f->store, &count);
+        const uint32_t *sessions = pw_store_scan(f->store, &count);
 
         for (uint32_t number = 1; number <= FIXTURE_CLIENTS; number++)
                 for (uint32_t i = 0; i < count; i++)
@@ -48,7 +48,7 @@ static void test_part_of_a_tenant(void **state)
         fixture_drop(&f, bob, other);
         assert_true(pw_store_reclaim_begin(f.store));
         assert_int_equal(look(&f), 12);
-        pw_store_look_part(f.store, ann->session);
+        pw_store_scan_partial(f.store, ann->session);
         assert_true(pw_store_reclaim_finish(f.store, f.now_us)); /* there is more */
         assert_int_equal(fixture_state(mine), PW_ENTRY_CLOSING);
         assert_int_not_equal(fixture_state(other), PW_ENTRY_CLOSING);
@@ -57,10 +57,10 @@ static void test_part_of_a_tenant(void **state)
         assert_int_equal(fixture_state(next), PW_ENTRY_READY);
         assert_true(pw_store_reclaims_of(f.store, "ann"));
         assert_false(pw_store_reclaims_of(f.store, "bob"));
-        fixture_ref(&f, ann, again); /* a record that the look comes to */
+        fixture_ref(&f, ann, again); /* a record that the scan comes to */
         assert_int_equal(fixture_state(again), PW_ENTRY_READY);
         fixture_drop(&f, ann, again);
-        pw_store_look_whole(f.store, "ann", f.now_us);
+        pw_store_scan_whole(f.store, "ann", f.now_us);
         assert_int_not_equal(fixture_state(mine), PW_ENTRY_CLOSING);
         assert_int_equal(fixture_state(again), PW_ENTRY_READY);
         assert_int_equal(reclaim(&f), 1);
@@ -170,7 +170,7 @@ static void test_futures(void **state)
         fixture_close(&f);
 }
 
-/* Whether a donated value is its run's alone is known after a look at who may refer to it. */
+/* Whether a donated value is its run's alone is known after a scan at who may refer to it. */
 static void test_donated(void **state)
 {
         struct fixture f;
