@@ -31,5 +31,10 @@ static inline enum pw_status pw_status_failed(enum pw_status status) { return st
 
 /* True for a number that the table of statuses has; a number from a wire or a ring is checked so. */
 bool pw_status_known(uint32_t number);
+/* The error that somebody told by a number, which may be any: PW_FAILED for what is none. PW_NOT_READY is no error either. */
+static inline enum pw_status pw_status_told(uint32_t number)
+{
+        return pw_status_known(number) && number != PW_OK && number != PW_NOT_READY ? (enum pw_status)number : PW_FAILED;
+}
 
 #endif

@@ -1,5 +1,5 @@
-/* A change of state, as a record: of a run, a part of one, an object, a name. The core that decides hands it to who watches, if
- * somebody does; log, trace and tests read it as the same line. "part=7.0 from=prepared to=started cause=start".
+/* A change of state, as a record: of a run, a fragment of one, an object, a name. The core that decides hands it to who watches, if
+ * somebody does; log, trace and tests read it as the same line. "fragment=7.0 from=prepared to=started cause=start".
  */
 #ifndef PW_BASE_TRANSITION_H
 #define PW_BASE_TRANSITION_H

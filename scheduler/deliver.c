@@ -55,7 +55,7 @@ static enum pw_status check(const struct pw_live *live, const struct pw_core_mes
 
         if (of_result && result >= live->run.result_count)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no result %u", number, result);
-        if (of_error && message->status == PW_OK)
+        if (of_error && !pw_status_error(message->status))
                 return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu tells of an error that is none", (int)kind,
                                     number);
         if (!live->asked && kind != PW_CORE_REFUSED)
@@ -167,6 +167,10 @@ enum pw_status pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core
         else if (body && (body->input_count || body->slot_count || body->room_count))
                 return PW_NO_MEMORY;
         action = pw_action_add(scheduler, PW_ACT_CORE);
+        if (action == &scheduler->actions.spare) {
+                free(frame.bytes);
+                return PW_NO_MEMORY;
+        }
         action->core = *message;
         action->frame = frame;
         scheduler->actions.owning = true;

@@ -52,7 +52,7 @@ struct pw_deciders {
  * behind it are left for another call, in their order. True: there was one. */
 bool pw_deciders_act(const struct pw_deciders *deciders, uint64_t now_us, bool *ret_stuck);
 /* A message of a core has arrived: PREPARE is done on the boards and answered, all else is pw_scheduler_deliver()'s.
- * Errors: as there; nothing was done or answered. */
+ * Errors: as there. */
 PW_MUST_CHECK enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct pw_core_message *message,
                                               const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err);
 

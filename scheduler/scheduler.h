@@ -159,8 +159,8 @@ struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, ui
 void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t run, uint64_t bytes);
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
 /* What one core says to another, PREPARE apart, with what comes along; NULL: nothing does.
- * Errors, after which nothing has changed: PW_NOT_FOUND (the run has ended, or is of another epoch), PW_EXISTS (said before),
- * PW_CANCELLED (a START), PW_PROTOCOL (it has no part there, or is not so far). */
+ * Errors, after which nothing has changed, but that a wrong RESERVE is answered: PW_NOT_FOUND (the run has ended, or is of another
+ * epoch), PW_EXISTS (said before), PW_CANCELLED (a START), PW_PROTOCOL (it has no part there, or is not so far). */
 PW_MUST_CHECK enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                                   const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err);
 /* A PREPARE is about to be done: what the board is told, with what is known by now of the run's inputs. Errors: PW_NO_MEMORY,

@@ -123,7 +123,6 @@ struct pw_room_head pw_gang_call(struct pw_exec_gang *gang)
                 return next;
         if (status == PW_OK)
                 return pw_gang_fault(gang, PW_OK);
-        if (!pw_status_known(status)) /* a function may return any number */
-                status = PW_FAILED;
+        status = pw_status_told((uint32_t)status); /* a function may return any number */
         return pw_gang_cause(gang, status, gang->launch->text[0] ? gang->launch->text : pw_status_text(status));
 }

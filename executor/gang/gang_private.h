@@ -21,7 +21,7 @@ static inline struct pw_room_head pw_gang_fault(const struct pw_exec_gang *gang,
 /* What another process wrote as a status of what it could not do: any number may stand there. */
 static inline enum pw_status pw_gang_status(uint32_t told)
 {
-        return pw_status_known(told) && told != PW_OK ? (enum pw_status)told : PW_FAILED;
+        return pw_status_told(told);
 }
 /* The same where the fault begins: the daemon is told, in words. */
 struct pw_room_head pw_gang_cause(const struct pw_exec_gang *gang, enum pw_status status, const char *text);

@@ -93,7 +93,7 @@ static inline uint64_t pw_host_run_weight(const struct pw_host_run *run) { retur
 /* EXPECT: REFUSED is told at once where its tenant may never have as much as it needs. Errors: PW_PROTOCOL. */
 PW_MUST_CHECK enum pw_status pw_host_expect(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                             const struct pw_core_body *body, struct pw_error *ret_err);
-/* RESERVE: it takes its place in the queue, or REFUSED is told. Errors: PW_PROTOCOL. */
+/* RESERVE: it takes its place in the queue, or REFUSED is told. Errors: PW_PROTOCOL, PW_NOT_FOUND, which are told too. */
 PW_MUST_CHECK enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                              const struct pw_core_body *body, struct pw_error *ret_err);
 /* OVERDUE: it waits for rooms no longer. */

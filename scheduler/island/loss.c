@@ -168,8 +168,7 @@ void pw_scheduler_device_up(struct pw_scheduler *scheduler, uint32_t number, uin
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t number, const struct pw_report *report, uint64_t now_us)
 {
         const struct pw_host_run *run = pw_host_find(scheduler, report->run);
-        enum pw_status status =
-                pw_status_known(report->status) && report->status != PW_OK ? (enum pw_status)report->status : PW_FAILED;
+        enum pw_status status = pw_status_told(report->status);
         struct pw_core_message message = { .kind = PW_CORE_FAILED, .status = status, .node = report->node,
                                            .device = pw_scheduler_device_id(scheduler, number) };
         const struct pw_device *lost = NULL;

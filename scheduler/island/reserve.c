@@ -332,7 +332,6 @@ enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_c
                 return PW_EXISTS;
         if (pw_core_host_run(scheduler, message, NULL))
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is here", (unsigned long)message->run.number);
-        scheduler->reservations = message->serial;
         status = find_program(scheduler, message, body, &program, &why);
         if (status == PW_OK)
                 status = check_slots(program, message, body, &why);
@@ -340,6 +339,7 @@ enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_c
                 (void)refuse(scheduler, message, true, &why);
                 return pw_error_set(ret_err, status, "%s", why.text);
         }
+        scheduler->reservations = message->serial;
         if (pw_admission_fits(program, &message->run, body->inputs, &why) == PW_OK &&
             reserve(program, message, body, &why) == PW_OK)
                 return PW_OK;

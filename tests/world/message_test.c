@@ -308,6 +308,9 @@ static void test_not_believed(void **state)
         assert_int_equal(say_of(waits, PW_CORE_CANCEL, 1), PW_NOT_FOUND);
         assert_int_equal(say_of(run, PW_CORE_RESULT, 1), PW_PROTOCOL); /* it has one */
         assert_int_equal(say_of(run, PW_CORE_SPOILED, 0), PW_PROTOCOL); /* by no error */
+        said = message(PW_CORE_SPOILED, 0);
+        said.status = PW_NOT_READY;
+        assert_int_equal(deliver(&said), PW_PROTOCOL);
         assert_int_equal(say_of(run, PW_CORE_RESERVED, 0), PW_EXISTS);
         assert_int_equal(say_of(run, PW_CORE_PLACED, 0), PW_EXISTS);
         assert_int_equal(say_of(run, PW_CORE_OVERDUE, 0), PW_EXISTS);

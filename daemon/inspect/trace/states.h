@@ -1,4 +1,5 @@
-/* Changes of states (base/transition.h) of runs, parts, objects and names: the log has them at level debug, traces those of runs.
+/* Changes of states (base/transition.h) of runs, fragments, objects and names: the log has them at level debug, traces those of
+ * runs.
  */
 #ifndef PW_DAEMON_INSPECT_TRACE_STATES_H
 #define PW_DAEMON_INSPECT_TRACE_STATES_H

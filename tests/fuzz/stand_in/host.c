@@ -4,7 +4,7 @@
 #include "daemon/child/child_board.h"
 #include "daemon/client/client.h"
 #include "daemon/client/lane.h"
-#include "daemon/client/look.h"
+#include "daemon/client/scan.h"
 #include "daemon/client/name.h"
 #include "daemon/effect.h"
 #include "daemon/http/http.h"
@@ -62,7 +62,7 @@ void pw_session_end(struct pw_dsession *session, const char *why)
         if (session->ended)
                 return;
         session->ended = true;
-        pw_list_remove(&session->of_look);
+        pw_list_remove(&session->of_scan);
         pw_list_append(&session->daemon->clients.ended, &session->of_ended);
         pw_store_session_end(session->daemon->store, session->number, client_of(session)->dead, pw_now_us());
         session->daemon->loop.more = true;
@@ -275,7 +275,7 @@ static void open_client(struct fuzz_host *host, struct fuzz_client *client)
         for (uint32_t i = 0; i < PW_LANES_MAX; i++)
                 client->lanes[i].ring = &session->control->lanes[i].ring;
         pw_list_init(&session->of_ended);
-        pw_list_init(&session->of_look);
+        pw_list_init(&session->of_scan);
         atomic_store(&session->control->lane_count, 3);
         pw_table_put(&host->daemon.registry.sessions, session->number, session);
         client->rooms = fixture_grant(&host->fixture, client->memory, 256, FUZZ_SLOTS);
@@ -361,7 +361,7 @@ void fuzz_host_open(struct fuzz_host *host)
         pw_memory_init(&daemon->memory);
         pw_work_init(&daemon->work);
         pw_inspection_init(&daemon->inspection);
-        pw_looks_tenant_init(&host->tenant);
+        pw_scans_tenant_init(&host->tenant);
         pw_submit_tenant_init(&host->tenant);
         open_boards(host);
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)

@@ -67,6 +67,11 @@ static void a_function_that_fails(void **state)
 {
         a_run_fails_by(state, "broken/fail", PW_FAILED, "broken/fail|h0:|run|shard 1 was told to fail");
 }
+/* What it returns stands for no error, and for no value. */
+static void a_function_that_returns_not_ready(void **state)
+{
+        a_run_fails_by(state, "broken/unready", PW_FAILED, "broken/unready failed|h0:|run");
+}
 static void a_function_that_writes_past_its_output(void **state)
 {
         a_run_fails_by(state, "broken/over", PW_OVERRUN, "broken/over|wrote past an output|h0:|run|output 0 is 16 bytes");
@@ -409,7 +414,7 @@ static void pauses_between_starts_grow(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_TEST(a_function_that_fails),
+                IT_TEST(a_function_that_fails), IT_TEST(a_function_that_returns_not_ready),
                 IT_TEST(a_function_that_crashes),
                 IT_TEST(a_function_that_exits),
                 IT_TEST(a_function_that_loops),

@@ -6,6 +6,7 @@
  *   fork   forks a process that tries to write the output; fails unless that ends by SIGSEGV
  *   over   writes one byte past its last output   far   writes 4 KiB past it
  *   term   SIGTERM to itself                     stop   SIGSTOP to itself; its time limit is 200 ms
+ *   unready   returns PW_NOT_READY, which is no error
  *   spoil  blocks all signals, ignores those of children, changes directory and umask
  *   close  closes all descriptors
  *   leave  leaves a forked process behind, whose number its output is
@@ -53,6 +54,8 @@ static enum pw_status fail(struct pw_task *task)
 {
         return is_my_turn(task) ? pw_task_fail(task, "shard %u was told to fail", task->shard) : pass(task);
 }
+
+static enum pw_status unready(struct pw_task *task) { return is_my_turn(task) ? PW_NOT_READY : pass(task); }
 
 static enum pw_status crash(struct pw_task *task)
 {
@@ -369,6 +372,7 @@ static enum pw_status shapeless(struct pw_task *task) { return pass(task); }
 
 PW_MODULE("broken",
           PW_FUNCTION(fail, .shape = shape),
+          PW_FUNCTION(unready, .shape = shape),
           PW_FUNCTION(crash, .shape = shape),
           { .name = "lone", .run = crash, .shape = shape_lone },
           { .name = "exit", .run = quit, .shape = shape },
