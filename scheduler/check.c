@@ -113,7 +113,8 @@ static void check_gangs(struct check *check)
 {
         const struct pw_device *device = check->device;
         const struct pw_island *island = check->scheduler->islands[device->island];
-        uint64_t last = device->done_seq, marked = device->done;
+        uint64_t last = device->done_seq, marked = device->done, left = device->done;
+        const struct pw_stand *stand;
 
         if (device->ordered - device->done > check->scheduler->ahead)
                 problem(check, "gangs ahead", device->ordered - device->done, check->scheduler->ahead);
@@ -127,10 +128,15 @@ static void check_gangs(struct check *check)
                 last = seq;
         }
         for (uint64_t i = device->marker_first; i < device->marker_end; i++) {
-                const struct pw_marker *marker = &device->markers[i & (device->marker_capacity - 1)];
+                const struct pw_marker *marker = &device->markers[i & device->seq_mask];
                 if (marker->count < marked || marker->count > device->ordered)
                         problem(check, "marker out of turn", marker->count, marked);
                 marked = marker->count;
+        }
+        pw_list_each(&device->leaving, stand, struct pw_stand, leaving) {
+                if (stand->leaves_at <= device->done || stand->leaves_at < left || stand->leaves_at > device->ordered)
+                        problem(check, "a run leaves out of turn", stand->leaves_at, left);
+                left = stand->leaves_at;
         }
 }
 

@@ -282,7 +282,9 @@ uint64_t pw_scheduler_ring_at(const struct pw_scheduler *scheduler, uint32_t num
         if (!device || device->done == device->ordered)
                 return UINT64_MAX;
         if (device->marker_first != device->marker_end)
-                at = device->markers[device->marker_first & (device->marker_capacity - 1)].count;
+                at = device->markers[device->marker_first & device->seq_mask].count;
+        if (!pw_list_empty(&device->leaving))
+                at = pw_min_u64(at, pw_list_first(&device->leaving, struct pw_stand, leaving)->leaves_at);
         if (!device->window_wanted)
                 return at;
         window = device->ordered > scheduler->ahead / 2 ? device->ordered - scheduler->ahead / 2 : 0;

@@ -13,9 +13,9 @@ struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead,
         while (capacity < ahead)
                 capacity *= 2;
         *device = (struct pw_device){ .number = add->device, .island = add->island, .up = true,
-                                      .capacity = add->capacity_bytes, .free = add->capacity_bytes, .seq_mask = capacity - 1,
-                                      .marker_capacity = (uint32_t)capacity };
+                                      .capacity = add->capacity_bytes, .free = add->capacity_bytes, .seq_mask = capacity - 1 };
         pw_list_init(&device->turns);
+        pw_list_init(&device->leaving);
         device->kind = strdup(add->kind);
         device->seqs = calloc(capacity, sizeof *device->seqs);
         device->charges = counts ? calloc(capacity, sizeof *device->charges) : NULL;
@@ -44,26 +44,8 @@ void pw_device_free(struct pw_device *device)
         free(device);
 }
 
-static bool grow_markers(struct pw_device *device)
+void pw_device_mark(struct pw_device *device, struct pw_fragment *fragment, uint32_t gang)
 {
-        uint32_t capacity = device->marker_capacity * 2;
-        struct pw_marker *markers = calloc(capacity, sizeof *markers);
-
-        if (!markers)
-                return false;
-        for (uint64_t i = device->marker_first; i != device->marker_end; i++)
-                markers[i & (capacity - 1)] = device->markers[i & (device->marker_capacity - 1)];
-        free(device->markers);
-        device->markers = markers;
-        device->marker_capacity = capacity;
-        return true;
-}
-
-bool pw_device_mark(struct pw_device *device, struct pw_fragment *fragment, uint32_t gang)
-{
-        if (device->marker_end - device->marker_first == device->marker_capacity && !grow_markers(device))
-                return false;
-        device->markers[device->marker_end++ & (device->marker_capacity - 1)] =
+        device->markers[device->marker_end++ & device->seq_mask] =
                 (struct pw_marker){ .count = device->ordered, .fragment = fragment, .gang = gang };
-        return true;
 }

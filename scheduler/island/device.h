@@ -4,7 +4,8 @@
  * back. The rooms themselves lie in one segment per tenant; capacity is booked over all of them.
  *
  * Markers say what a device's progress means: gangs count up per device, a marker stands at the count of its gang, and
- * progress fires the markers that it passes. Gangs without consequence have none.
+ * progress fires the markers that it passes. Gangs without consequence have none. A fragment of which nothing more is ordered leaves
+ * at the count that its device had been given by then.
  */
 #ifndef PW_SCHEDULER_ISLAND_DEVICE_H
 #define PW_SCHEDULER_ISLAND_DEVICE_H
@@ -28,7 +29,6 @@ struct pw_rooms { /* of one tenant in one device */
         struct pw_line line; /* its fragments that wait for the device's window */
 };
 
-#define PW_MARKER_END 0xffffffffu /* instead of a gang: what the fragment had ordered on this device is done */
 struct pw_marker { uint64_t count; struct pw_fragment *fragment; uint32_t gang; };
 
 struct pw_device {
@@ -50,9 +50,9 @@ struct pw_device {
         struct pw_list turns;  /* struct pw_stand: a fragment of each tenant at most, as they took turns */
         struct pw_fragment *parked;/* at the front of the island's, it waits for this device's window; NULL: none */
         uint32_t standing;     /* fragments that wait for windows, this one among them */
-        struct pw_marker *markers; /* a ring */
+        struct pw_marker *markers; /* a ring, of as many as the gangs that are ordered and not done: at & seq_mask */
         uint64_t marker_first, marker_end;
-        uint32_t marker_capacity;
+        struct pw_list leaving; /* struct pw_stand: fragments that order nothing more on it, as they said so */
         char *lost_text;       /* how it was lost last; NULL: never */
 };
 
@@ -87,7 +87,7 @@ static inline uint64_t pw_device_oldest(const struct pw_device *device)
 {
         return device->done == device->ordered ? 0 : device->seqs[device->done & device->seq_mask];
 }
-/* At the count of the gang ordered last. False: out of memory. */
-bool pw_device_mark(struct pw_device *device, struct pw_fragment *fragment, uint32_t gang);
+/* At the count of the gang ordered last, once for each at most. */
+void pw_device_mark(struct pw_device *device, struct pw_fragment *fragment, uint32_t gang);
 
 #endif

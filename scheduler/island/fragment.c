@@ -30,8 +30,13 @@ void pw_fragment_leave(struct pw_fragment *fragment, uint64_t mask)
 
         for (; mask; mask &= mask - 1) {
                 struct pw_device *device = scheduler->devices[__builtin_ctzll(mask)];
-                if (device->done == device->ordered || !pw_device_mark(device, fragment, PW_MARKER_END))
+                struct pw_stand *stand = pw_fragment_stand_at(fragment, device->number);
+
+                stand->leaves_at = device->ordered;
+                if (device->done == device->ordered)
                         left++;
+                else
+                        pw_list_append(&device->leaving, &stand->leaving);
         }
         if (left)
                 pw_fragment_left(fragment, left);

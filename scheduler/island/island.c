@@ -321,10 +321,6 @@ static void fire(struct pw_fragment *fragment, uint32_t index, uint64_t device)
         struct pw_host_run *run = fragment->run;
         const struct pw_gang *gang = &fragment->plan->gangs[index];
 
-        if (index == PW_MARKER_END) {
-                pw_fragment_left(fragment, 1);
-                return;
-        }
         for (uint32_t i = 0; i < gang->result_count; i++)
                 pw_host_result_member_done(run->results[run->program->plan.written[gang->first_result + i]]);
         if (run->sequential)
@@ -333,19 +329,36 @@ static void fire(struct pw_fragment *fragment, uint32_t index, uint64_t device)
                 pw_fragment_left(fragment, 1);
 }
 
+/* What was to happen at `count` gangs, in its order; at the same count what a gang does comes before who leaves behind it. */
+static void happen(struct pw_device *device, uint64_t count)
+{
+        uint64_t marked, leaves;
+
+        for (;;) {
+                struct pw_marker *marker = &device->markers[device->marker_first & device->seq_mask];
+                struct pw_stand *stand = pw_list_first(&device->leaving, struct pw_stand, leaving);
+
+                marked = device->marker_first == device->marker_end ? UINT64_MAX : marker->count;
+                leaves = pw_list_empty(&device->leaving) ? UINT64_MAX : stand->leaves_at;
+                if (marked > count && leaves > count)
+                        return;
+                if (marked <= leaves) {
+                        device->marker_first++;
+                        fire(marker->fragment, marker->gang, UINT64_C(1) << device->number);
+                } else {
+                        pw_list_remove(&stand->leaving);
+                        pw_fragment_left(stand->fragment, 1);
+                }
+        }
+}
+
 void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count)
 {
         for (uint64_t i = island->policy->counts ? device->done : count; i < count; i++)
                 island->policy->done(island->state, pw_device_charge(device, i));
         device->done = count;
         device->done_seq = device->seqs[(count - 1) & device->seq_mask];
-        while (device->marker_first != device->marker_end) {
-                struct pw_marker marker = device->markers[device->marker_first & (device->marker_capacity - 1)];
-                if (marker.count > count)
-                        break;
-                device->marker_first++;
-                fire(marker.fragment, marker.gang, UINT64_C(1) << device->number);
-        }
+        happen(device, count);
         if (device->window_wanted && device->ordered - count <= island->scheduler->ahead / 2) {
                 device->window_wanted = false;
                 pw_device_unpark(device);

@@ -20,7 +20,13 @@ void pw_stands_init(struct pw_fragment *fragment)
                 *stand = (struct pw_stand){ .fragment = fragment, .device = device->device, .line = &device->rooms->line };
                 pw_list_init(&stand->link);
                 pw_list_init(&stand->turn);
+                pw_list_init(&stand->leaving);
         }
+}
+
+struct pw_stand *pw_fragment_stand_at(const struct pw_fragment *fragment, uint32_t device)
+{
+        return &fragment->stands[__builtin_popcountll(fragment->plan->members & ((UINT64_C(1) << device) - 1))];
 }
 
 /* Where it stands. The stands of a fragment are those of its plan's devices, ascending. */

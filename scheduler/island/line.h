@@ -28,6 +28,8 @@ struct pw_stand {              /* of a fragment at one device */
         struct pw_list link;   /* in the line's `fragments` */
         struct pw_heap_item item; /* in the line's `late` */
         struct pw_list turn;   /* in the device's `turns` */
+        struct pw_list leaving;/* in the device's, until it has done `leaves_at` */
+        uint64_t leaves_at;
         struct pw_fragment *fragment;
         struct pw_device *device;
         struct pw_line *line;
@@ -38,6 +40,8 @@ void pw_line_done(struct pw_line *line); /* nobody stands there */
 
 /* A fragment that was made anew. */
 void pw_stands_init(struct pw_fragment *fragment);
+/* Its stand at this device, one of its plan's. */
+struct pw_stand *pw_fragment_stand_at(const struct pw_fragment *fragment, uint32_t device);
 /* Its next gang has these devices. Afterwards it may be at the front, and others are no longer. */
 void pw_fragment_stand(struct pw_fragment *fragment, uint64_t members);
 /* Whoever it kept back may be at the front afterwards. It may have stood nowhere. */

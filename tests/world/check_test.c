@@ -145,12 +145,33 @@ static void test_markers(void **state)
                         ;
                 world_daemon(&world);
         }
-        marker = &device->markers[device->marker_first & (device->marker_capacity - 1)];
+        marker = &device->markers[device->marker_first & device->seq_mask];
         count = marker->count;
         marker->count = device->ordered + 1;
         assert_true(pw_scheduler_check(world.scheduler, NULL, NULL) > 0);
         marker->count = count;
         end();
+}
+
+/* A run that was cancelled leaves when its device has done what it was given by then. */
+static void test_leaving(void **state)
+{
+        struct pw_device *device = begin();
+        struct pw_stand *stand;
+        (void)state;
+
+        world_cancel(&world, world_find_run(&world, 1));
+        assert_false(pw_list_empty(&device->leaving));
+        stand = pw_list_first(&device->leaving, struct pw_stand, leaving);
+        assert_int_equal(stand->leaves_at, device->ordered);
+        stand->leaves_at = device->ordered + 1;
+        assert_found(1, "a run leaves out of turn: 9, expected 0");
+        stand->leaves_at = device->ordered;
+        assert_int_equal(pw_scheduler_check(world.scheduler, NULL, NULL), 0);
+        world_settle(&world);
+        assert_true(pw_list_empty(&device->leaving));
+        assert_int_equal(world.good, 1);
+        world_done(&world);
 }
 
 /* A fragment that rests, and was not woken when what it waited for came. */
@@ -208,7 +229,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_leak),  cmocka_unit_test(test_sums),    cmocka_unit_test(test_rooms_overlap),
-                cmocka_unit_test(test_order), cmocka_unit_test(test_markers), cmocka_unit_test(test_rest),
+                cmocka_unit_test(test_order), cmocka_unit_test(test_markers), cmocka_unit_test(test_leaving),
+                cmocka_unit_test(test_rest),
                 cmocka_unit_test(test_states),
         };
 
