@@ -36,6 +36,8 @@ struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_k
 
 void pw_action_text(struct pw_scheduler *scheduler, struct pw_action *action, const char *text)
 {
+        if (action == &scheduler->actions.spare) /* nobody frees what that has */
+                return;
         action->text = strdup(text);
         scheduler->actions.owning = true;
 }

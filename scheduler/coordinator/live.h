@@ -24,14 +24,14 @@ struct pw_cause { struct pw_cause *next; uint32_t node; struct pw_device_id devi
 struct pw_live {
         struct pw_run run;
         struct pw_program *program;
-        struct pw_list link;     /* among the waiting, the queued, the ended or the idle */
+        struct pw_list link;     /* among the waiting, the doomed, the ended or the idle; asked of its host: alone */
         struct pw_list patient;  /* among those whose deadline comes in the order in which they came; else it is in `due` */
         struct pw_heap_item due;
         uint32_t missing;        /* inputs that are not there */
         uint32_t unprepared;     /* islands, by bit, whose PREPARE was not answered: nothing is ordered before all are */
         struct pw_list starters; /* prepared runs that read results of it: they start when it is prepared too, */
         struct pw_list start;    /* among those of a run that is not yet */
-        bool refused;            /* one of them failed: nothing is ever ordered */
+        bool refused;            /* a PREPARE failed, or PLACED was not said: nothing is ever ordered */
         bool asked;              /* its host has it, or will */
         bool submitted;          /* else it was read, and its batch is still to come */
         bool stopped;            /* cancelled: nothing more of it is ordered */

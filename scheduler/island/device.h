@@ -3,9 +3,9 @@
  * capacity = free + used_results + used_blocks + letting_go: each is counted when a room is taken, changes its use or is given
  * back. The rooms themselves lie in one segment per tenant; capacity is booked over all of them.
  *
- * Markers say what a device's progress means: gangs count up per device, a marker stands at the count of its gang, and
- * progress fires the markers that it passes. Gangs without consequence have none. A fragment of which nothing more is ordered leaves
- * at the count that its device had been given by then.
+ * Markers say what a device's progress means: gangs count up per device, a marker stands at the count of its gang, and progress
+ * fires the markers that it passes. Gangs without consequence have none. A fragment of which nothing more is ordered leaves at
+ * the count that its device had been given by then.
  */
 #ifndef PW_SCHEDULER_ISLAND_DEVICE_H
 #define PW_SCHEDULER_ISLAND_DEVICE_H
