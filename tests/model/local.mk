@@ -28,8 +28,8 @@ dist_check_SCRIPTS += tests/model/mutations.sh tests/world/mutations.sh
 EXTRA_DIST += tests/model/README.md
 
 # Each rule of the protocol is taken out once: a model notices. A minute or two.
-# Mutations are looked for with lanes read in parts of two cells too, where all states take a quarter of an hour.
-tests_model_mutation_flags = -DPW_LANE_PART=2u -Itests/model/shim -D_GNU_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir) \
+# Mutations are looked for with lanes read two cells at a time too, where all states take a quarter of an hour.
+tests_model_mutation_flags = -DPW_LANE_QUANTUM=2u -Itests/model/shim -D_GNU_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir) \
 	-I$(abs_top_builddir)/wire $(PROTOBUF_C_CFLAGS) -include tests/model/point.h $(tests_model_sizes)
 world_mutation_libs = $(abs_top_builddir)/daemon/.libs/libboard.a $(abs_top_builddir)/store/.libs/libstore.a \
 	$(abs_top_builddir)/program/.libs/libprogram.a $(abs_top_builddir)/plane/.libs/libplane.a $(abs_top_builddir)/base/.libs/libbase.a \

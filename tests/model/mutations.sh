@@ -77,16 +77,16 @@ mutate full plane/ring.h 's/return PW_RING_CELLS - (writer->tail - writer->head_
         'a full ring is written over'
 mutate reclaim libclient/object/open.c 's/^        return settle(lane, &item, id, ret_err);/        return PW_OK;/' \
         'a reference by id without the second look'
-mutate reclaim daemon/loop/turn.c 's/^        pw_look(daemon);//' \
-        'freed without a look at the rings'
-mutate reclaim store/object/reclaim.c '/^bool pw_store_reclaim_finish/,/^}/s/if (tenant->looking)/if (0)/' \
-        'freed after a look that read a part'
+mutate reclaim daemon/loop/turn.c 's/^        pw_scan(daemon);//' \
+        'freed without a scan of the rings'
+mutate reclaim store/object/reclaim.c '/^bool pw_store_reclaim_finish/,/^}/s/if (tenant->scanning)/if (0)/' \
+        'freed after a scan that read a part'
 mutate reclaim daemon/client/lane.c 's/session->pass > pass ||$/session->pass >= pass;/; s/^ *(session->pass == pass \&\& !session->marked);$//' \
         'a pass is over when it begins'
 mutate reclaim store/object/ref.c 's/^        if (object->closing)$/        if (0)/' \
         'a REF does not reopen'
 mutate reclaim store/object/scan.c 's/^        for (uint32_t i = 0; (session = pw_table_next(&segment->readers, &i));)/        for (uint32_t i = 0; 0;)/' \
-        'the look leaves out who asked for the segment'
+        'the scan leaves out who asked for the segment'
 mutate reclaim store/object/reclaim.c 's/^        pw_object_wake(store, segment, object->slot);//' \
         'what waits under CLOSING is not woken'
 mutate wait libclient/object/put.c 's/^        if (!pw_entry_decide(future->entry, future->generation, status, 0.*$/        bool waits = atomic_load(\&session->hints->waiters[pw_hint_bucket(future->segment, future->slot)]);\n&/; s/^        pw_hint_wake(session->hints, future->entry.*/        if (waits)\n                pw_entry_wake(future->entry);/' \
@@ -107,18 +107,18 @@ mutate wide plane/wide.c 's/^                while (!(before & PW_HINT_ARMED) \&
         'a bell is slept on that was not armed'
 mutate wide plane/hint.c '/^static bool ring/,/^}/s/^        pw_futex_wake(bell, INT_MAX);$//' \
         'a bell is disarmed and nobody is woken'
-mutate donate store/object/donate.c 's/^        pw_look_for(store, pw_segment_of(store, object->segment), object);//; s/^        if (object->donated == 1 && object->refs == 1) {/        if (object->donated == 1) {/' \
+mutate donate store/object/donate.c 's/^        pw_scan_for(store, pw_segment_of(store, object->segment), object);//; s/^        if (object->donated == 1 && object->refs == 1) {/        if (object->donated == 1) {/' \
         'a value is given though somebody else holds it'
 mutate catchup daemon/client/lane.c 's/^        if (names_unclaimed(lane, cell, lane->due) .*$/        if (0)/' \
         'other lanes are not read when a record names what they make'
 mutate catchup daemon/client/lane.c 's/^                over = is_behind(session);/                over = false;/' \
-        'a look at other lanes is over before all is read'
+        'a scan of other lanes is over before all is read'
 mutate offered libclient/object/open.c 's/^#define FENCES 3u/#define FENCES 1u/;s/^                        give_back(lane, item);//' \
         'what is taken of a value that is given away is neither decided nor given back'
 mutate move libclient/object/open.c 's/ || is_moving(word) ? PW_NOT_READY/ ? PW_NOT_READY/' \
         'who takes a value that moves does not ask the daemon'
-mutate exchange store/object/move.c '/^static void mark/,/^}/s/^        pw_look_for(.*$//' \
-        'a value moves without a look at the rings'
+mutate exchange store/object/move.c '/^static void mark/,/^}/s/^        pw_scan_for(.*$//' \
+        'a value moves without a scan of the rings'
 mutate copied store/object/move.c '/^enum pw_status pw_store_move_begin/,/^}/s/^                mark(store, with);/                (void)0;/' \
         'a copy gives its place away and is not marked'
 mutate held store/object/move.c 's/return status == PW_OK \&\& looked ? check_alone(.*$/return status;/' \
