@@ -31,10 +31,21 @@ static inline enum pw_status pw_status_failed(enum pw_status status) { return st
 
 /* True for a number that the table of statuses has; a number from a wire or a ring is checked so. */
 bool pw_status_known(uint32_t number);
-/* The error that somebody told by a number, which may be any: PW_FAILED for what is none. PW_NOT_READY is no error either. */
+/* True for an error that a value can be ready with: not one that says it is not ready, or is about the session of who reads. */
+static inline bool pw_status_of_value(uint32_t number)
+{
+        return pw_status_known(number) && number != PW_OK && number != PW_NOT_READY && number != PW_DAEMON_GONE &&
+               number != PW_FORKED;
+}
+/* The error that somebody told by a number, which may be any: PW_FAILED for what no value can be ready with. */
 static inline enum pw_status pw_status_told(uint32_t number)
 {
-        return pw_status_known(number) && number != PW_OK && number != PW_NOT_READY ? (enum pw_status)number : PW_FAILED;
+        return pw_status_of_value(number) ? (enum pw_status)number : PW_FAILED;
+}
+/* The same of a shape function: what is wrong with the call, PW_SHAPE for all that says something else. */
+static inline enum pw_status pw_status_of_call(uint32_t number)
+{
+        return pw_status_known(number) && number >= PW_INVALID && number < PW_NO_SPACE ? (enum pw_status)number : PW_SHAPE;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,7 +44,12 @@ static size_t format_head(const struct pw_log *log, enum pw_log_level level, cha
 int pw_log_unblocked(int fd)
 {
         char path[40];
+        struct stat seen;
+        int flags = fcntl(fd, F_GETFL);
 
+        /* who inherits `fd` writes to the same file: behind our lines, not over them */
+        if (flags >= 0 && !fstat(fd, &seen) && S_ISREG(seen.st_mode))
+                fcntl(fd, F_SETFL, flags | O_APPEND);
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         return open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }

@@ -19,8 +19,9 @@ struct pw_log {
         _Atomic uint64_t *lost; /* counts lines that could not be written; NULL: nobody does */
 };
 
-/* A descriptor of its own for what `fd` writes to, which does not block; flags of `fd` are shared with other processes. -1: it
- * cannot be opened anew. A socket cannot, and need not: its lines are sent without blocking anyway.   Own: the caller's. */
+/* A descriptor of its own for what `fd` writes to, which does not block; flags of `fd` are shared with other processes, so it is
+ * left as it is, but appends from now on where that is a plain file: others write through it. -1: it cannot be opened anew. A
+ * socket cannot, and need not: its lines are sent without blocking anyway.   Own: the caller's. */
 int pw_log_unblocked(int fd);
 
 /* pw_log(log, PW_LOG_INFO, "executor started device=%u pid=%d", ...): the first words say what, then key=value. A value with

@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -105,12 +106,37 @@ static void test_lost_lines(void **state)
         close(fds[1]);
 }
 
+/* A child that has the descriptor of a plain file writes behind what the log said meanwhile. */
+static void test_shared_file(void **state)
+{
+        char folder[] = "/tmp/pathways-log-XXXXXX", text[200];
+        struct pw_log log = { .level = PW_LOG_INFO, .who = "pathwaysd" };
+        int fd = mkstemp(folder);
+
+        (void)state;
+        assert_true(fd >= 0);
+        unlink(folder);
+        log.fd = pw_log_unblocked(fd);
+        assert_true(log.fd >= 0);
+        pw_log(&log, PW_LOG_INFO, "first");
+        assert_int_equal(write(fd, "child\n", 6), 6);
+        pw_log(&log, PW_LOG_INFO, "second");
+        ssize_t got = pread(fd, text, sizeof text - 1, 0);
+        assert_true(got > 0);
+        text[got] = 0;
+        assert_non_null(strstr(text, "pathwaysd: first\nchild\n20"));
+        assert_non_null(strstr(text, "pathwaysd: second\n"));
+        close(log.fd);
+        close(fd);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_lines),
                 cmocka_unit_test(test_journal),
                 cmocka_unit_test(test_lost_lines),
+                cmocka_unit_test(test_shared_file),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

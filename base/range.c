@@ -281,7 +281,7 @@ static struct kept *kept_of(struct pw_range *range, uint64_t size)
         for (uint32_t i = 0; i < KEPT_SIZES; i++) {
                 if (range->kept[i].size == size)
                         return &range->kept[i];
-                if (!range->kept[i].first)
+                if (!empty && !range->kept[i].first) /* the first: sizes that are in use are found soon */
                         empty = &range->kept[i];
         }
         if (empty)

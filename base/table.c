@@ -10,6 +10,7 @@
 #define CAPACITY_AT_ONCE 4096u /* as long as a few changes of a large one */
 #define MOVED_AT_ONCE 16u     /* cells, with each change */
 #define CAPACITY_MAX (1u << 31)
+#define PASSED_AT_ONCE 64u    /* cells that lie beside each other, in the order of iteration */
 
 /* The cell of `capacity` where `key` would lie if nothing else did: the highest bits of the product. */
 static uint32_t home(uint32_t capacity, uint64_t key)
@@ -25,6 +26,33 @@ static struct pw_table_cell *find(struct pw_table_cell *cells, uint32_t capacity
         while (cells[i].value && cells[i].key != key)
                 i = (i + 1) & (capacity - 1);
         return &cells[i];
+}
+
+/* Its bits from the last to the first. */
+static uint32_t reverse(uint32_t i)
+{
+        i = (i >> 1 & 0x55555555) | (i & 0x55555555) << 1;
+        i = (i >> 2 & 0x33333333) | (i & 0x33333333) << 2;
+        i = (i >> 4 & 0x0f0f0f0f) | (i & 0x0f0f0f0f) << 4;
+        return __builtin_bswap32(i);
+}
+
+/* The cell that is passed as number `i`. Those before it, and those behind it, are spread evenly over a large table (van der
+ * Corput's sequence). From cell to cell, what is left of another table that is emptied in this order would lie in a part of it that
+ * is too small for that where it shrinks, and so would what comes first into one that grows. */
+static uint32_t passed(uint32_t capacity, uint32_t i)
+{
+        uint32_t groups = capacity / PASSED_AT_ONCE;
+
+        if (capacity <= CAPACITY_KEPT)
+                return i;
+        return (reverse(i / PASSED_AT_ONCE) >> (__builtin_clz(groups) + 1)) * PASSED_AT_ONCE + i % PASSED_AT_ONCE;
+}
+
+/* The same where number `i` - 1 is the cell `before`. */
+static uint32_t passed_next(uint32_t capacity, uint32_t i, uint32_t before)
+{
+        return i % PASSED_AT_ONCE ? before + 1 : passed(capacity, i);
 }
 
 /* --- growing and shrinking: a cell of `old` whose value has moved, or was removed, says `old` in its place ------------------- */
@@ -44,9 +72,12 @@ static void *find_old(const struct pw_table *table, uint64_t key, struct pw_tabl
 
 static void move_some(struct pw_table *table, uint32_t cells)
 {
-        for (; table->old && cells && table->moved < table->old_capacity; cells--, table->moved++) {
-                struct pw_table_cell *cell = &table->old[table->moved];
+        uint32_t at = passed(table->old_capacity, table->moved);
 
+        for (; table->old && cells && table->moved < table->old_capacity; cells--) {
+                struct pw_table_cell *cell = &table->old[at];
+
+                at = passed_next(table->old_capacity, ++table->moved, at);
                 if (!is_there(table, cell))
                         continue;
                 *find(table->cells, table->capacity, cell->key) = *cell;
@@ -161,13 +192,18 @@ void *pw_table_remove(struct pw_table *table, uint64_t key)
 
 static const struct pw_table_cell *next_cell(const struct pw_table *table, uint32_t *cursor)
 {
-        while (*cursor < table->capacity) {
-                const struct pw_table_cell *cell = &table->cells[(*cursor)++];
+        uint32_t i = *cursor, all = table->capacity + (table->old ? table->old_capacity : 0), at;
+
+        for (at = passed(table->capacity, i); i < table->capacity; at = passed_next(table->capacity, i, at)) {
+                const struct pw_table_cell *cell = &table->cells[at];
+                *cursor = ++i;
                 if (cell->value)
                         return cell;
         }
-        while (table->old && *cursor - table->capacity < table->old_capacity) {
-                const struct pw_table_cell *cell = &table->old[(*cursor)++ - table->capacity];
+        for (at = passed(table->old_capacity, i - table->capacity); i < all;
+             at = passed_next(table->old_capacity, i - table->capacity, at)) {
+                const struct pw_table_cell *cell = &table->old[at];
+                *cursor = ++i;
                 if (is_there(table, cell))
                         return cell;
         }

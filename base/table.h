@@ -2,7 +2,8 @@
  *
  * Open addressing, linear probing, backward-shift deletion, at most 3/4 full, and a large one at least 1/8; keys are mixed with a
  * fixed odd multiplier (Fibonacci hashing). A large one that grows or shrinks moves some cells with each change, so no call takes
- * longer than another by more than that. Iteration is in no order. One owner; no locks.
+ * longer than another by more than that. Iteration is in no order, but in one in which another table may be filled or emptied. One
+ * owner; no locks.
  */
 #ifndef PW_BASE_TABLE_H
 #define PW_BASE_TABLE_H
@@ -16,7 +17,7 @@ struct pw_table {
         uint32_t capacity;           /* 0 or a power of two */
         uint32_t count;
         uint32_t moved, old_capacity;
-        struct pw_table_cell *old;   /* cells on their way into `cells`, those before `moved` are there; NULL: none */
+        struct pw_table_cell *old;   /* cells on their way into `cells`, `moved` of them are there; NULL: none */
 };
 
 /* A zeroed struct is an empty table. */

@@ -152,6 +152,87 @@ static void test_changes_in_parts(void **state)
         pw_table_done(&table);
 }
 
+#define MANY 300000u
+#define LOOKS 100u
+#define RUN_MAX 256u /* cells without a gap, where a table is at most 3/4 full of keys that lie anywhere */
+
+static void fill(struct pw_table *table, uint64_t from, uint64_t step, uint32_t count)
+{
+        for (uint32_t i = 0; i < count; i++)
+                assert_true(pw_table_put(table, from + i * step, table));
+}
+
+/* What a key may have to be compared with. */
+static uint32_t longest_run(const struct pw_table *table)
+{
+        uint32_t longest = 0, run = 0;
+
+        for (uint32_t i = 0; i < table->capacity; i++) {
+                run = table->cells[i].value ? run + 1 : 0;
+                longest = run > longest ? run : longest;
+        }
+        return longest;
+}
+
+static void check_runs(const struct pw_table *table, uint32_t changes)
+{
+        if (changes % (MANY / LOOKS) == 0)
+                assert_in_range(longest_run(table), 0, RUN_MAX);
+}
+
+/* In the order of a table of as many keys, or of half of them: the others were there before, or are left. */
+static void fill_and_empty_in_order_of(const struct pw_table *order, uint64_t others)
+{
+        struct pw_table table = { 0 };
+        uint32_t changes = 0;
+        uint64_t key;
+
+        fill(&table, 2, 2, (uint32_t)others);
+        for (uint32_t i = 0; pw_table_next_key(order, &i, &key);) {
+                assert_true(pw_table_put(&table, key, &table));
+                check_runs(&table, changes++);
+        }
+        for (uint32_t i = 0; pw_table_next_key(order, &i, &key);) {
+                assert_ptr_equal(pw_table_remove(&table, key), &table);
+                check_runs(&table, changes++);
+        }
+        assert_int_equal(table.count, others);
+        pw_table_done(&table);
+}
+
+static void test_order_of_another(void **state)
+{
+        (void)state;
+        for (uint32_t count = MANY; count >= MANY / 8; count = count / 3 * 2) { /* nearly full, and hardly half */
+                struct pw_table order = { 0 };
+                fill(&order, 1, 2, count);
+                fill_and_empty_in_order_of(&order, 0);
+                fill_and_empty_in_order_of(&order, count);
+                pw_table_done(&order);
+        }
+}
+
+/* The one that a cursor comes to goes, time and again: the cell may hold another one then. */
+static void test_order_of_its_own(void **state)
+{
+        struct pw_table table = { 0 };
+        uint32_t cursor = 0, changes = 0;
+        uint64_t key;
+
+        (void)state;
+        fill(&table, 1, 1, MANY);
+        while (table.count) {
+                if (!pw_table_next_key(&table, &cursor, &key)) {
+                        cursor = 0;
+                        continue;
+                }
+                cursor--;
+                assert_ptr_equal(pw_table_remove(&table, key), &table);
+                check_runs(&table, changes++);
+        }
+        pw_table_done(&table);
+}
+
 static void test_handles(void **state)
 {
         struct pw_handles handles = { 0 };
@@ -183,6 +264,8 @@ int main(void)
                 cmocka_unit_test(test_text_key),
                 cmocka_unit_test(test_shrinks),
                 cmocka_unit_test(test_changes_in_parts),
+                cmocka_unit_test(test_order_of_another),
+                cmocka_unit_test(test_order_of_its_own),
                 cmocka_unit_test(test_handles),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@
 #include "daemon/module/module.h"
 #include "daemon/notify.h"
 #include "daemon/rundir.h"
+#include "daemon/session/complaint.h"
 #include "daemon/settings/operators.h"
 #include "daemon/settings/quota.h"
 #include "daemon/settings/reload.h"
@@ -178,12 +179,13 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
                                                                             .policy = daemon->settings.policy,
                                                                             .admit_us = daemon->settings.admit_us },
                                              ret_err);
-        return daemon->scheduler ? PW_OK : PW_INVALID;
+        return daemon->scheduler ? PW_OK : ret_err->status;
 }
 
 /* Standard error, without blocking on it: its reader may be stopped. */
 static enum pw_status set_log(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
+        pw_log_limits_init(&daemon->complaints);
         daemon->log = (struct pw_log){ .fd = pw_log_unblocked(STDERR_FILENO), .who = "pathwaysd",
                                        .journal = daemon->environment.journal,
                                        .lost = &daemon->counters.lines_lost };
@@ -346,6 +348,7 @@ static void rest(struct pw_daemon *daemon, struct rests *rests, over_fn over)
         pw_boards_awake(daemon->boards);
 }
 
+/* A turn (daemon/loop/turn.h) takes what came in rings and boards, lets store and scheduler decide, and does what they want. */
 static void turn_until(struct pw_daemon *daemon, over_fn over)
 {
         struct rests rests = { 0 };
@@ -428,6 +431,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         if (daemon->store) {
                 pw_sessions_done(daemon);
                 pw_children_done(daemon);
+                pw_complaints_tick(daemon, UINT64_MAX); /* what was left out until now */
         }
         pw_reload_free(daemon->reload);
         pw_closer_free(daemon->closer);
@@ -439,7 +443,6 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_modules_free(daemon->modules);
         pw_frozen_done(daemon);
         pw_rooms_done(daemon);
-        pw_submit_done(daemon);
         pw_meta_close(daemon->meta); /* its last answers go to the store */
         pw_scheduler_free(daemon->scheduler);
         pw_boards_free(daemon->boards);

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/log_limit.h"
 #include "daemon/board/boards.h"
 #include "daemon/child/children.h"
 #include "daemon/client/clients.h"
@@ -42,6 +43,7 @@ struct pw_daemon {
         struct pw_reload *reload; /* NULL: nobody asked for one */
         int64_t operators;        /* group; -1: none */
         struct pw_log log;
+        struct pw_log_limits complaints; /* complaint.h */
         struct pw_hash_secret hash_secret; /* of keys of what clients choose */
         enum pw_daemon_phase phase;
         uint32_t host, epoch;

@@ -9,6 +9,7 @@
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
 #include "daemon/module/module.h"
+#include "daemon/session/complaint.h"
 #include "daemon/work/place.h"
 #include "daemon/work/submit.h"
 #include "scheduler/port.h"
@@ -38,8 +39,8 @@ static enum pw_status board(void *context, const struct pw_message *message, con
         enum pw_status status = pw_boards_apply(daemon->boards, message, pools, ret_err);
 
         if (status != PW_OK && message->kind == PW_MSG_PREPARE)
-                pw_log(&daemon->log, PW_LOG_WARNING, "run not prepared run=%llu reason=\"%s\"",
-                       (unsigned long long)message->run.run, ret_err->text);
+                pw_complain(daemon, PW_LOG_OTHERS, "run not prepared run=%llu reason=\"%s\"", (unsigned long long)message->run.run,
+                            ret_err->text);
         else if (status != PW_OK)
                 pw_log(&daemon->log, PW_LOG_ERROR, "board action failed kind=%d reason=\"%s\"", (int)message->kind, ret_err->text);
         return status;
@@ -54,7 +55,6 @@ static void run_ended(void *context, struct pw_run *run, enum pw_status outcome,
 {
         struct pw_daemon *daemon = context;
 
-        pw_submit_forget(daemon, run);
         if (!pw_list_empty(&daemon->inspection.traces))
                 pw_traces_run_ended(daemon, run, outcome, now_us);
         daemon->counters.runs_in_flight--;
@@ -94,8 +94,6 @@ static void pages(void *context, const struct pw_store_action *action)
                                                          .leaving = { action->owner, action->owner ? action->bytes : 0 },
                                                          .token = action->token });
 }
-
-static void object_ready(void *context, struct pw_object *object) { pw_submit_object_ready(context, object); }
 
 static void drain(void *context)
 {
@@ -138,7 +136,6 @@ static const struct pw_port port = {
         .wake = wake,
         .room = room,
         .pages = pages,
-        .object_ready = object_ready,
         .drain = drain,
         .segment_left = segment_left,
         .end_session = end_session,
@@ -155,7 +152,5 @@ bool pw_effects(struct pw_daemon *daemon, uint64_t now_us)
         bool stuck, any = pw_deciders_act(&deciders, now_us, &stuck);
 
         daemon->loop.stuck_until_us = stuck ? now_us + STUCK_US : UINT64_MAX;
-        any |= !pw_list_empty(&daemon->work.ready);
-        pw_submit_tell_ready(daemon, now_us); /* what comes of that is done in the next turn */
         return any;
 }

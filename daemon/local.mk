@@ -19,11 +19,13 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/memory/frozen.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
 	daemon/memory/segment.c daemon/memory/worker.c daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c \
 	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c \
-	daemon/rundir.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c daemon/session/session.c \
+	daemon/rundir.c daemon/session/complaint.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c \
+	daemon/session/session.c \
 	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \
 	daemon/settings/reload.c daemon/settings/settings.c daemon/settings/weight.c daemon/thread.c daemon/work/cancel.c \
-	daemon/work/compile.c daemon/work/compiler.c daemon/work/compiling.c daemon/work/graph_wire.c daemon/work/place.c \
-	daemon/work/program.c daemon/work/shape/describe.c daemon/work/shape/shapes.c daemon/work/slice.c daemon/work/submit.c
+	daemon/work/compile.c daemon/work/compiler.c daemon/work/compiling.c daemon/work/ending.c daemon/work/graph_wire.c \
+	daemon/work/place.c daemon/work/program.c daemon/work/shape/describe.c daemon/work/shape/shapes.c \
+	daemon/work/slice.c daemon/work/submit.c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'     \
 	-DPW_PREFIX='"$(prefix)"'
 daemon_libraries = daemon/libdaemon.la daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la   \
@@ -41,13 +43,15 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
 	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h \
 	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
-	daemon/rundir.h daemon/session/backed.h daemon/session/kept.h daemon/session/lane.h daemon/session/object.h \
+	daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/kept.h daemon/session/lane.h \
+	daemon/session/object.h \
 	daemon/session/output.h daemon/session/process.h daemon/session/registry.h daemon/session/session.h \
 	daemon/session/speakers.h daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h \
 	daemon/settings/operators.h daemon/settings/quota.h daemon/settings/reload.h daemon/settings/settings.h \
 	daemon/settings/weight.h daemon/thread.h daemon/wait.h daemon/work/cancel.h daemon/work/compile.h \
-	daemon/work/compiler.h daemon/work/compiling.h daemon/work/graph_wire.h daemon/work/place.h daemon/work/program.h \
-	daemon/work/shape/describe.h daemon/work/shape/shapes.h daemon/work/slice.h daemon/work/submit.h daemon/work/work.h
+	daemon/work/compiler.h daemon/work/compiling.h daemon/work/ending.h daemon/work/graph_wire.h daemon/work/place.h \
+	daemon/work/program.h daemon/work/shape/describe.h daemon/work/shape/shapes.h daemon/work/slice.h \
+	daemon/work/submit.h daemon/work/work.h
 EXTRA_DIST += daemon/README.md
 
 # The boards, for whoever plays a host.
@@ -56,16 +60,22 @@ daemon_libboard_la_SOURCES = daemon/board/boards.c daemon/board/gangs.c daemon/b
 
 check_PROGRAMS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
-	daemon/work/compiler_test daemon/work/shape/describe_test daemon/work/shape/shapes_test tests/conformance/meta_test
+	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
+	daemon/work/shape/shapes_test tests/conformance/meta_test
 TESTS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
-	daemon/work/compiler_test daemon/work/shape/describe_test daemon/work/shape/shapes_test tests/conformance/meta_test
-daemon_board_boards_test_LDADD = daemon/libboard.la scheduler/libscheduler.la program/libprogram.la plane/libplane.la \
+	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
+	daemon/work/shape/shapes_test tests/conformance/meta_test
+daemon_board_boards_test_LDADD = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la \
 	base/libbase.la  $(CMOCKA_LIBS)
 daemon_closer_test_SOURCES = daemon/closer.c daemon/closer_test.c daemon/thread.c
 daemon_closer_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lpthread
 daemon_work_compiler_test_SOURCES = daemon/thread.c daemon/work/compiler.c daemon/work/compiler_test.c
 daemon_work_compiler_test_LDADD = base/libbase.la $(LIBEVENT_LIBS) $(CMOCKA_LIBS) -lpthread
+daemon_session_complaint_test_SOURCES = daemon/session/complaint.c daemon/session/complaint_test.c
+daemon_session_complaint_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
+daemon_work_ending_test_SOURCES = daemon/work/ending.c daemon/work/ending_test.c
+daemon_work_ending_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_work_shape_describe_test_SOURCES = daemon/work/shape/describe.c daemon/work/shape/describe_test.c
 daemon_work_shape_describe_test_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS)
 daemon_settings_http_address_test_SOURCES = daemon/settings/http_address.c daemon/settings/http_address_test.c

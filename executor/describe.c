@@ -186,8 +186,8 @@ static enum pw_status shape_run(const struct pw_function *function, const struct
         status = function->shape(&given);
         text[sizeof text - 1] = 0;
         if (status != PW_OK)
-                return pw_error_set(ret_err, pw_status_known(status) ? status : PW_SHAPE, "%s",
-                                    text[0] ? text : pw_status_text(PW_SHAPE));
+                return pw_error_set(ret_err, pw_status_of_call((uint32_t)status), "%s",
+                                    text[0] ? text : pw_status_text(pw_status_of_call((uint32_t)status)));
         for (uint32_t i = 0; i < task->output_count; i++)
                 if (!pw_dtype_bytes(task->outputs[i].dtype) || task->outputs[i].dims.rank > PW_RANK_MAX)
                         return pw_error_set(ret_err, PW_SHAPE, "its shape function gives output %u rank %u and dtype %u", i,

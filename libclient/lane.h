@@ -38,21 +38,23 @@ PW_MUST_CHECK enum pw_status pw_lane_new(struct pw_session *session, uint32_t nu
 void pw_lane_free(struct pw_client_lane *lane); /* with its slabs */
 
 /* A granted slot of `row` that is now the caller's: in rows of rooms its entry is PENDING of *ret_slot->generation, taken by the
- * client; in PW_ROW_FUTURES by the daemon. Without one it asks the daemon, and waits for room for `timeout_us`: only then does it
- * look at the clock, which costs as much as the copy of some hundred bytes. Errors: PW_NO_SPACE, PW_TOO_LARGE, PW_DAEMON_GONE,
- * PW_NO_MEMORY, PW_PROTOCOL. */
+ * client; in PW_ROW_FUTURES by the daemon. Without one it asks the daemon, and waits for room for `timeout_us`, of all slots taken
+ * by one request together: only then does it look at the clock, which costs as much as the copy of some hundred bytes.
+ * Errors: PW_NO_SPACE (for a future at once, where nothing but this thread could give one back), PW_TOO_LARGE, PW_LIMIT,
+ * PW_DAEMON_GONE, PW_NO_MEMORY, PW_PROTOCOL. */
 struct pw_slot_request {
         uint32_t row;
         uint64_t need_bytes;
         int64_t timeout_us;
+        int64_t until_ns; /* 0 until it looked at the clock */
 };
 struct pw_slot {
         uint32_t slot, generation;
         uint64_t room_offset; /* in its segment; rows of rooms only */
         struct pw_entry *entry;
 };
-PW_MUST_CHECK enum pw_status pw_lane_take(struct pw_client_lane *lane, const struct pw_slot_request *request,
-                                          struct pw_slot *ret_slot, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_lane_take(struct pw_client_lane *lane, struct pw_slot_request *request, struct pw_slot *ret_slot,
+                                          struct pw_error *ret_err);
 
 /* Wait until the ring has room for `cells` cells. Errors: PW_DAEMON_GONE, PW_LIMIT (never).   Blocks: yes. */
 PW_MUST_CHECK enum pw_status pw_lane_await_ring(struct pw_client_lane *lane, uint32_t cells, struct pw_error *ret_err);

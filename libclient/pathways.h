@@ -1,10 +1,10 @@
 /* libpathways: put, get and compute futures through the pathwaysd of this host.
  *
  * Ownership:  handles (session, future, slice, program) are given back with their own call; every such call accepts NULL.
- *             Parameters are borrowed for the call; `ret_` parameters are written only on success. None may be NULL but where
- *             that is said: the call gives PW_INVALID.
+ *             Parameters are borrowed for the call; `ret_` parameters are written only on success. NULL gives PW_INVALID,
+ *             except where a comment allows it.
  * Errors:     every fallible call returns enum pw_status and writes *ret_err (may be NULL) only on failure.
- *             Tracing calls return their value (never NULL that needs a check) and leave their error in the program:
+ *             Tracing calls return their value, which needs no check, and leave their error in the program:
  *             pw_compile() reports the first one.
  * Threads:    any thread may use any handle at any time; a handle may not be freed while another thread uses it.
  *             Tracing calls on one program come from one thread at a time. No signal handlers, no output.
@@ -61,7 +61,8 @@ struct pw_put_params {
 /* Copy `bytes` bytes into the store. `params` may be NULL. bytes 0 makes an empty object (data may be NULL).
  * Own:     on PW_OK the caller holds *ret_future, one reference, given back with pw_unref().
  * Errors:  PW_TOO_LARGE (can never fit), PW_NO_SPACE (after the timeout; the text says who holds the space), PW_SHAPE,
- *          PW_DAEMON_GONE.   Blocks: only for room.   System calls: none while the grant lasts.
+ *          PW_DAEMON_GONE.   Blocks: only for room.   System calls: none in room that the daemon
+ *          gave the session ahead.
  * Frozen:  the daemon is asked, and copies the value; until the call returns it takes its room twice. */
 PW_MUST_CHECK enum pw_status pw_put_sized(struct pw_session *session, const void *data, uint64_t bytes,
                                           const struct pw_put_params *params, size_t params_bytes, struct pw_future **ret_future,
@@ -197,7 +198,7 @@ struct pw_slice_params {
 };
 
 /* Ask for virtual devices; they are shared with others. Errors: PW_TOO_LARGE (more than there are, with the numbers),
- * PW_INVALID, PW_NO_SPACE. */
+ * PW_INVALID, PW_LIMIT (a session has 65536 at most), PW_NO_SPACE. */
 PW_MUST_CHECK enum pw_status pw_slice_open_sized(struct pw_session *session, const struct pw_slice_params *params,
                                                  size_t params_bytes, struct pw_slice **ret_slice, struct pw_error *ret_err);
 static inline PW_MUST_CHECK enum pw_status pw_slice_open(struct pw_session *session, const struct pw_slice_params *params,
@@ -213,14 +214,14 @@ uint32_t pw_slice_device_count(const struct pw_slice *slice);
 
 struct pw_relocate_params {
         struct pw_slice *slice;      /* to its devices; NULL: to host memory */
-        struct pw_sharding sharding; /* how it lies there; in host memory it is whole */
+        struct pw_sharding sharding; /* its shards there; in host memory it is whole */
         int64_t timeout_us;          /* for the value, for room, for the copy; 0 means the default, 30 s; PW_FOREVER allowed */
 };
 
 /* Move the value to another memory, once it is ready; what it takes where it was is free then. `params` NULL: to host memory.
  * Nobody may read it meanwhile: no other session or run holds it, and this process holds it through *future alone, without views,
  * and does nothing else with that handle during the call. Names and leases may hold it. The result of a run keeps its id. What a
- * client put is named by where it lies: on devices *future is then another object, and the old one is unref'd.
+ * client put has the id of its place: after a move to devices *future is another object, and the old one is unref'd.
  * Own:     *future stays the caller's, on failure unchanged and where it was.
  * Errors:  PW_BUSY (the text says who holds it), PW_NO_SPACE, PW_TOO_LARGE, PW_DEADLINE, PW_DENIED (another tenant's), PW_INVALID,
  *          PW_SHAPE, PW_DAEMON_GONE, or the error that it is ready with.   Blocks: for room, and while it is copied. */
@@ -288,7 +289,9 @@ struct pw_value *pw_output(struct pw_value *output0, uint32_t index);
 void pw_result(struct pw_program *program, struct pw_value *value);
 
 /* Check and lower the program. Idempotent; nothing can be traced after it.
- * Errors: PW_BAD_PROGRAM, PW_SHAPE, PW_BAD_MODULE, PW_NOT_FOUND, PW_TOO_LARGE: the text names the call and why. */
+ * Errors: PW_BAD_PROGRAM, PW_SHAPE, PW_BAD_MODULE, PW_NOT_FOUND, PW_TOO_LARGE, PW_LIMIT (8190 inputs and results together, as many
+ *         as a run takes; 16384 programs of a session), PW_CRASHED and PW_TIME_LIMIT (of a shape function): the text names the
+ *         call and why. */
 PW_MUST_CHECK enum pw_status pw_compile(struct pw_program *program, struct pw_error *ret_err);
 
 uint32_t pw_program_input_count(const struct pw_program *program);
@@ -308,8 +311,11 @@ struct pw_run_params {
 /* Run the program; returns at once. `inputs`: one future per pw_input(), in order. `ret_results`: room for one future per
  * pw_result(), the caller holds a reference to each. An input that is pw_donate(&f) is f, and consumed: on PW_OK f is NULL first
  * (then perhaps written as a result), on failure it is as before.
- * Errors: PW_INVALID, PW_SHAPE, PW_DONATED_USE, PW_DAEMON_GONE; what goes wrong later makes the results ready with an error.
- * Blocks: only when the ring is full.   System calls: none while slots last and the daemon is awake. */
+ * Errors: PW_INVALID, PW_SHAPE, PW_DONATED_USE, PW_NO_SPACE (no slots for the results; where only this thread could give some
+ *         back, with pw_unref(), it does not wait), PW_LIMIT, PW_DAEMON_GONE; what goes wrong later makes the results ready with
+ *         an error.
+ * Blocks: when the ring is full, and for slots for the results: up to its deadline, 10 min if it has none.
+ * System calls: none while slots last and the daemon is awake. */
 PW_MUST_CHECK enum pw_status pw_run_sized(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
                                           const struct pw_run_params *params, size_t params_bytes, struct pw_future **ret_results,
                                           struct pw_error *ret_err);

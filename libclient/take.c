@@ -1,6 +1,7 @@
 /* Taking a slot for a lane, from what it was granted or from the daemon; and its ring: room in it, and publishing. */
 #include "libclient/session.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 
 #ifndef RING_LOOKS /* tests/model looks once */
@@ -68,8 +69,23 @@ static enum pw_status add_grant(struct pw_client_lane *lane, const struct pw_slo
         return pw_row_add(&lane->rows[request->row], grant, &bounds, ret_err);
 }
 
-static enum pw_status ask_room(struct pw_client_lane *lane, const struct pw_slot_request *request, int64_t deadline_ns,
-                               struct pw_error *ret_err)
+/* The process has no threads but this one and the session's watcher, which has nothing to do: nobody gives anything back while
+ * this one waits. */
+static bool is_alone(const struct pw_session *session)
+{
+        if (atomic_load(&session->parked))
+                return false;
+        DIR *tasks = opendir("/proc/self/task");
+        const struct dirent *task;
+        uint32_t count = 0;
+        while (tasks && (task = readdir(tasks)))
+                count += task->d_name[0] != '.';
+        if (tasks)
+                closedir(tasks);
+        return count == 2;
+}
+
+static enum pw_status ask_room(struct pw_client_lane *lane, const struct pw_slot_request *request, struct pw_error *ret_err)
 {
         Pathways__Wire__Request ask = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__RoomRequest room = PATHWAYS__WIRE__ROOM_REQUEST__INIT;
@@ -79,8 +95,9 @@ static enum pw_status ask_room(struct pw_client_lane *lane, const struct pw_slot
         room.inline_only = request->row == PW_ROW_INLINE;
         room.size_class = with_rooms ? request->row : 0;
         room.count = pw_row_want(&lane->rows[request->row], with_rooms ? pw_class_bytes(request->row) : 0);
-        room.timeout_us = left_us(deadline_ns);
+        room.timeout_us = left_us(request->until_ns);
         room.room_bytes = request->need_bytes;
+        room.alone = room.futures && is_alone(lane->session);
         ask.body_case = PATHWAYS__WIRE__REQUEST__BODY_ROOM;
         ask.room = &room;
         struct pw_answer answer;
@@ -92,19 +109,22 @@ static enum pw_status ask_room(struct pw_client_lane *lane, const struct pw_slot
         return status;
 }
 
-enum pw_status pw_lane_take(struct pw_client_lane *lane, const struct pw_slot_request *request, struct pw_slot *ret_slot,
+enum pw_status pw_lane_take(struct pw_client_lane *lane, struct pw_slot_request *request, struct pw_slot *ret_slot,
                             struct pw_error *ret_err)
 {
         if (take_granted(lane, request, ret_slot))
                 return PW_OK;
-        int64_t deadline_ns = pw_deadline_ns(request->timeout_us);
+        if (!request->until_ns)
+                request->until_ns = pw_deadline_ns(request->timeout_us);
         do {
-                enum pw_status status = ask_room(lane, request, deadline_ns, ret_err);
+                enum pw_status status = ask_room(lane, request, ret_err);
                 if (status != PW_OK)
                         return status;
                 if (take_granted(lane, request, ret_slot))
                         return PW_OK;
-        } while (left_us(deadline_ns) != 0);
+        } while (left_us(request->until_ns) != 0);
+        if (request->row == PW_ROW_FUTURES)
+                return pw_error_set(ret_err, PW_NO_SPACE, "no slot for a future until the deadline");
         return pw_error_set(ret_err, PW_NO_SPACE, "no room for %" PRIu64 " bytes until the deadline", request->need_bytes);
 }
 

@@ -80,14 +80,12 @@ static inline uint32_t pw_word_generation(uint64_t word)
         return ((uint32_t)word >> 8) | (uint32_t)(word >> 32 & 0xff) << 24;
 }
 static inline enum pw_status pw_word_status(uint64_t word) { return (enum pw_status)(word >> 40 & 0xff); }
-/* The status that an ERROR or LOST word says. Who may write the entry may write any there: one that no value can be ready with,
- * as
- * if it were not ready, or about the session of who reads, is PW_PROTOCOL. */
+/* The status that an ERROR or LOST word says. Who may write the entry may write any there: one that no value can be ready with is
+ * PW_PROTOCOL. */
 static inline enum pw_status pw_word_error(uint64_t word)
 {
         enum pw_status status = pw_word_status(word);
-        bool can_be = status != PW_OK && status != PW_NOT_READY && status != PW_DAEMON_GONE && status != PW_FORKED;
-        return can_be && pw_status_known(status) ? status : PW_PROTOCOL;
+        return pw_status_of_value(status) ? status : PW_PROTOCOL;
 }
 static inline uint64_t pw_word_make(enum pw_entry_state state, uint32_t flags, uint32_t generation, enum pw_status status)
 {

@@ -1,5 +1,6 @@
 # program
 noinst_LTLIBRARIES += program/libprogram.la
+program_libprogram_la_LIBTOOLFLAGS = --tag=disable-shared
 program_libprogram_la_SOURCES = program/graph/cells.c program/graph/graph.c program/graph/graph_check.c program/graph/shape.c \
 	program/image/image_check.c program/image/image_peak.c program/image/image_print.c program/image/plan.c \
 	program/lower/convert.c program/lower/credit.c program/lower/heights.c program/lower/image.c program/lower/lifetime.c \
@@ -40,4 +41,4 @@ tests_program_layouts_test_LDADD = $(program_test_libs)
 tests_program_rooms_test_SOURCES = tests/program/rooms_test.c $(program_sim)
 tests_program_rooms_test_LDADD = $(program_test_libs)
 tests_program_wide_test_SOURCES = tests/program/wide_test.c program/graph/graph_make.c
-tests_program_wide_test_LDADD = scheduler/libscheduler.la $(program_test_libs)
+tests_program_wide_test_LDADD = scheduler/libscheduler.la store/libstore.la $(program_test_libs)

@@ -50,12 +50,11 @@ struct pw_message *pw_action_message(struct pw_scheduler *scheduler, enum pw_mes
         return &action->message;
 }
 
-struct pw_core_message *pw_action_core(struct pw_scheduler *scheduler, const struct pw_run_id *run, uint32_t island,
-                                       enum pw_core_kind kind)
+struct pw_core_message *pw_action_core(struct pw_scheduler *scheduler, const struct pw_run_id *run, enum pw_core_kind kind)
 {
         struct pw_action *action = pw_action_add(scheduler, PW_ACT_CORE);
 
-        action->core = (struct pw_core_message){ .kind = kind, .island = island, .run = *run };
+        action->core = (struct pw_core_message){ .kind = kind, .run = *run };
         return &action->core;
 }
 

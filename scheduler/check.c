@@ -50,6 +50,7 @@ static void add_block(struct check *check, const struct pw_host_run *run, uint32
 /* The last of a chain has its blocks. */
 static void add_rooms(struct check *check)
 {
+        const struct pw_requester *requester;
         struct pw_host_result *result;
         struct pw_host_run *run;
 
@@ -57,12 +58,13 @@ static void add_rooms(struct check *check)
                 for (uint32_t i = 0; !result->donated && i < result->room_count; i++)
                         if (pw_host_result_is_here(result, i))
                                 add_room(check, result->rooms[i], result->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT);
-        for (uint32_t i = 0; i < check->scheduler->host_run_capacity; i++) {
-                run = check->scheduler->host_runs_at[i];
-                for (uint32_t b = 0; run && run->placed && b < run->program->block_count; b++)
-                        if (!run->holds[run->program->blocks[b].chain].behind)
-                                add_block(check, run, b);
-        }
+        for (uint32_t a = 0; (requester = pw_requester_next(check->scheduler, &a));)
+                for (uint32_t i = 0; i < requester->run_capacity; i++) {
+                        run = requester->runs[i];
+                        for (uint32_t b = 0; run && run->placed && b < run->program->block_count; b++)
+                                if (!run->holds[run->program->blocks[b].chain].behind)
+                                        add_block(check, run, b);
+                }
 }
 
 static int by_place(const void *a, const void *b)
@@ -176,13 +178,15 @@ static void check_fragment(struct check *check, struct pw_fragment *fragment)
 /* Who rests until something comes was woken when it came. */
 static void check_parts(struct check *check)
 {
+        const struct pw_requester *requester;
         const struct pw_host_run *run;
 
-        for (uint32_t i = 0; i < check->scheduler->host_run_capacity; i++) {
-                run = check->scheduler->host_runs_at[i];
-                for (uint32_t c = 0; run && run->state == PW_HOST_RUN_RESERVED && c < run->program->plan.column_count; c++)
-                        check_fragment(check, &run->fragments[c]);
-        }
+        for (uint32_t a = 0; (requester = pw_requester_next(check->scheduler, &a));)
+                for (uint32_t i = 0; i < requester->run_capacity; i++) {
+                        run = requester->runs[i];
+                        for (uint32_t c = 0; run && run->state == PW_HOST_RUN_RESERVED && c < run->program->plan.column_count; c++)
+                                check_fragment(check, &run->fragments[c]);
+                }
 }
 
 static void check_steps(struct check *check)

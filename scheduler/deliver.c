@@ -3,36 +3,34 @@
 
 #include "base/error.h"
 
-static enum pw_status over(const struct pw_run_id *run, struct pw_error *ret_err)
+enum pw_status pw_core_over(const struct pw_run_id *run, struct pw_error *ret_err)
 {
         return pw_error_set(ret_err, PW_NOT_FOUND, "run %lu of host %u in epoch %x is over", (unsigned long)run->number,
                             run->coordinator, run->epoch);
 }
 
-static bool is_ours(const struct pw_scheduler *scheduler, const struct pw_run_id *run)
+/* It may have been sent to this host before it was started anew. */
+static enum pw_status is_known(const struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                               struct pw_error *ret_err)
 {
-        return run->coordinator == scheduler->host && run->epoch == scheduler->epoch;
+        const struct pw_requester *requester = pw_requester_of(scheduler, &message->run), *teller;
+        uint32_t to = pw_core_destination(message);
+
+        if (!requester || requester->given_up)
+                return pw_core_over(&message->run, ret_err);
+        teller = message->host == scheduler->host ? NULL : pw_table_get(&scheduler->requesters, message->host);
+        if (teller && teller->given_up)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "host %u was given up", message->host);
+        if (to != scheduler->host)
+                return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu is for host %u, this is host %u",
+                                    (int)message->kind, (unsigned long)message->run.number, to, scheduler->host);
+        return PW_OK;
 }
 
-struct pw_host_run *pw_core_host_run(const struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                                     struct pw_error *ret_err)
+static enum pw_status gone(const struct pw_core_message *message, struct pw_error *ret_err)
 {
-        struct pw_host_run *run = message->slot < scheduler->host_run_capacity ? scheduler->host_runs_at[message->slot] : NULL;
-
-        if (run && pw_same_run(&run->id, &message->run))
-                return run;
-        over(&message->run, ret_err);
-        return NULL;
-}
-
-/* For what comes from outside, and knows a run by its number. */
-struct pw_host_run *pw_host_find(const struct pw_scheduler *scheduler, uint64_t number)
-{
-        const struct pw_live *live = pw_table_get(&scheduler->runs, number);
-        struct pw_host_run *run =
-                live && live->slot < scheduler->host_run_capacity ? scheduler->host_runs_at[live->slot] : NULL;
-
-        return run && run->id.number == number ? run : NULL;
+        return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is not here, or gone", message->node,
+                            (unsigned long)message->run.number);
 }
 
 static struct pw_live *core_live(const struct pw_scheduler *scheduler, const struct pw_core_message *message)
@@ -44,123 +42,171 @@ static struct pw_live *core_live(const struct pw_scheduler *scheduler, const str
 
 /* --- is it to be believed? -------------------------------------------------------------------------------------------------- */
 
-/* A result that the run has, an error where there must be one, a run that its host has. */
+/* Where it is the only one, a host is done with a run too that was cancelled while it waited for rooms. */
+static bool is_of_its_work(const struct pw_live *live, enum pw_core_kind kind)
+{
+        return kind == PW_CORE_RESULT || kind == PW_CORE_SPOILED || kind == PW_CORE_FAILED ||
+               (kind == PW_CORE_DONE && live->host_count > 1);
+}
+
+/* One of the run's hosts, a result that it has, an error where there must be one, a run that the host was asked for. */
 static enum pw_status check(const struct pw_live *live, const struct pw_core_message *message, struct pw_error *ret_err)
 {
+        uint32_t host = pw_program_host(live->program, message->host);
         enum pw_core_kind kind = message->kind;
         uint32_t result = kind == PW_CORE_SPOILED ? message->from : message->node;
         bool of_result = kind == PW_CORE_SPOILED || kind == PW_CORE_PLACED || kind == PW_CORE_RESULT;
         bool of_error = kind == PW_CORE_SPOILED || kind == PW_CORE_FAILED || kind == PW_CORE_REFUSED;
         unsigned long number = (unsigned long)live->run.number;
 
+        if (host == UINT32_MAX)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no devices on host %u", number, message->host);
         if (of_result && result >= live->run.result_count)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no result %u", number, result);
         if (of_error && !pw_status_error(message->status))
                 return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu tells of an error that is none", (int)kind,
                                     number);
-        if (!live->asked && kind != PW_CORE_REFUSED)
+        if (kind == PW_CORE_REFUSED && message->node >= PW_REFUSALS)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is refused in the way %u", number, message->node);
+        if (!live->hosts[host].serial && kind != PW_CORE_REFUSED)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu was not asked for", number);
+        if (live->run.state != PW_RUN_ADMITTED && is_of_its_work(live, kind))
+                return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu tells of work, and it is not admitted", (int)kind,
+                                    number);
         return PW_OK;
 }
 
+/* --- who hears what --------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status let_go(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body,
+                             struct pw_error *ret_err)
+{
+        struct pw_host_result *result = pw_host_result_find(scheduler, &message->run, message->node, message->slot);
+
+        (void)body;
+        return result ? pw_host_result_let_go(result) : gone(message, ret_err);
+}
+
+static enum pw_status release(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                              const struct pw_core_body *body, struct pw_error *ret_err)
+{
+        struct pw_host_result *result = pw_host_result_find(scheduler, &message->run, message->node, message->slot);
+
+        (void)body;
+        return result ? pw_host_result_release(result) : gone(message, ret_err);
+}
+
+static enum pw_status lost(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body,
+                           struct pw_error *ret_err)
+{
+        struct pw_result_live *result = pw_result_find(scheduler, message);
+
+        return result ? pw_result_lost(result, message, body, ret_err) : gone(message, ret_err);
+}
+
+/* A PREPARE is done by who writes to the boards. */
+static enum pw_status never(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body,
+                            struct pw_error *ret_err)
+{
+        (void)scheduler, (void)body;
+        return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %d is not delivered", (int)message->kind);
+}
+
+/* By kind: a run of this coordinator, a run on this host, or whoever else it names. */
+static const struct hearer {
+        pw_live_hears *live;
+        pw_host_hears *run;
+        enum pw_status (*other)(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                const struct pw_core_body *body, struct pw_error *ret_err);
+} hearers[PW_CORE_KINDS + 1] = {
+        [0] = { .other = never },
+        [PW_CORE_EXPECT] = { .other = pw_host_expect },
+        [PW_CORE_RESERVE] = { .other = pw_host_reserve },
+        [PW_CORE_PLACED] = { .live = pw_live_placed },
+        [PW_CORE_RESERVED] = { .live = pw_live_reserved },
+        [PW_CORE_DEFERRED] = { .live = pw_live_deferred },
+        [PW_CORE_REFUSED] = { .live = pw_live_refused },
+        [PW_CORE_GIVE_BACK] = { .run = pw_host_give_back },
+        [PW_CORE_OVERDUE] = { .run = pw_host_overdue },
+        [PW_CORE_PREPARE] = { .other = never },
+        [PW_CORE_PREPARED] = { .live = pw_live_prepared },
+        [PW_CORE_START] = { .run = pw_host_start },
+        [PW_CORE_NOTICE] = { .run = pw_host_notice },
+        [PW_CORE_CANCEL] = { .run = pw_host_cancel },
+        [PW_CORE_STOP] = { .run = pw_host_stop },
+        [PW_CORE_INPUT] = { .run = pw_host_input },
+        [PW_CORE_EXPIRED] = { .run = pw_host_expire },
+        [PW_CORE_FAILED] = { .live = pw_live_failed },
+        [PW_CORE_SPOILED] = { .live = pw_live_spoiled },
+        [PW_CORE_RESULT] = { .live = pw_live_result },
+        [PW_CORE_LOST] = { .other = lost },
+        [PW_CORE_LET_GO] = { .other = let_go },
+        [PW_CORE_RELEASE] = { .other = release },
+        [PW_CORE_DONE] = { .live = pw_live_done },
+};
+
 /* Whom it is about is here, and it may be said of them. */
-static enum pw_status verify(const struct pw_scheduler *scheduler, const struct pw_core_message *message, struct pw_error *ret_err)
+static enum pw_status verify(struct pw_scheduler *scheduler, const struct pw_core_message *message, struct pw_error *ret_err)
 {
         const struct pw_live *live;
+        enum pw_status status;
 
-        if (!is_ours(scheduler, &message->run))
-                return over(&message->run, ret_err);
-        switch (message->kind) {
-        case PW_CORE_EXPECT:
-        case PW_CORE_RESERVE: return PW_OK;
-        case PW_CORE_LOST:
-                if (pw_result_find(scheduler, message))
-                        return PW_OK;
-                return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is gone", message->node,
-                                    (unsigned long)message->run.number);
-        case PW_CORE_LET_GO:
-        case PW_CORE_RELEASE:
-                if (pw_host_result_find(scheduler, &message->run, message->node, message->slot))
-                        return PW_OK;
-                return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is not here", message->node,
-                                    (unsigned long)message->run.number);
-        case PW_CORE_PLACED:
-        case PW_CORE_RESERVED:
-        case PW_CORE_REFUSED:
-        case PW_CORE_PREPARED:
-        case PW_CORE_FAILED:
-        case PW_CORE_SPOILED:
-        case PW_CORE_RESULT:
-        case PW_CORE_DONE:
+        if (message->kind > PW_CORE_KINDS)
+                return never(scheduler, message, NULL, ret_err);
+        status = is_known(scheduler, message, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (hearers[message->kind].live) {
                 live = core_live(scheduler, message);
-                return live ? check(live, message, ret_err) : over(&message->run, ret_err);
-        default: return pw_core_host_run(scheduler, message, ret_err) ? PW_OK : PW_NOT_FOUND;
+                return live ? check(live, message, ret_err) : pw_core_over(&message->run, ret_err);
         }
+        if (!hearers[message->kind].run || pw_core_host_run(scheduler, message))
+                return PW_OK;
+        if (message->kind == PW_CORE_OVERDUE || message->kind == PW_CORE_CANCEL) /* its coordinator waits for an answer */
+                pw_host_refuse(scheduler, message);
+        return pw_core_over(&message->run, ret_err);
 }
 
-/* --- what comes of it --------------------------------------------------------------------------------------------------------- */
-
-/* The last of a host's: what is said of a run that is over there. */
-static enum pw_status host_hears(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
-                                 struct pw_error *ret_err)
+static enum pw_status run_hears(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        if (!run)
-                return over(&message->run, ret_err);
-        switch (message->kind) {
-        case PW_CORE_OVERDUE: return pw_host_overdue(run);
-        case PW_CORE_START: return pw_host_start(run, message->island, ret_err);
-        case PW_CORE_NOTICE: return pw_host_notice(run, message, ret_err);
-        case PW_CORE_CANCEL: return pw_host_cancel(run, message->node);
-        case PW_CORE_STOP: return pw_host_stop(run);
-        case PW_CORE_INPUT: return pw_host_input(run, message->node, message->status, ret_err);
-        case PW_CORE_EXPIRED: return pw_host_expire(run, message->node, body->text ? body->text : "");
-        default: return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %d is not delivered", (int)message->kind);
-        }
+        struct pw_host_run *run = pw_core_host_run(scheduler, message);
+
+        return run ? hearers[message->kind].run(run, message, body, ret_err) : pw_core_over(&message->run, ret_err);
 }
 
-static struct pw_host_result *named_result(const struct pw_scheduler *scheduler, const struct pw_core_message *message)
+static enum pw_status one_of_hosts_tells(struct pw_live *live, const struct pw_core_message *message,
+                                         const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        return pw_host_result_find(scheduler, &message->run, message->node, message->slot);
+        return hearers[message->kind].live(live, pw_program_host(live->program, message->host), message, body, ret_err);
 }
-
-static const char *text_of(const struct pw_core_body *body) { return body->text ? body->text : ""; }
 
 /* Of somebody who is here. PW_EXISTS: it changes nothing. */
 static inline enum pw_status hear(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                   const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        struct pw_live *live = pw_handles_get(&scheduler->run_slots, message->slot); /* where it is about a coordinator's run */
+        const struct hearer *hearer = &hearers[message->kind];
+        struct pw_live *live;
 
-        switch (message->kind) {
-        case PW_CORE_EXPECT: return pw_host_expect(scheduler, message, body, ret_err);
-        case PW_CORE_RESERVE: return pw_host_reserve(scheduler, message, body, ret_err);
-        case PW_CORE_LET_GO: return pw_host_result_let_go(named_result(scheduler, message));
-        case PW_CORE_RELEASE: return pw_host_result_release(named_result(scheduler, message));
-        case PW_CORE_LOST: return pw_result_lost(pw_result_find(scheduler, message), message, body->text, ret_err);
-        case PW_CORE_PLACED: return pw_live_placed(live, message->node, body, ret_err);
-        case PW_CORE_RESERVED: return pw_live_reserved(live);
-        case PW_CORE_REFUSED: return pw_live_refused(live, message->node, message->status, text_of(body));
-        case PW_CORE_PREPARED: return pw_live_prepared(live, message->island, message->status, text_of(body), ret_err);
-        case PW_CORE_FAILED: return pw_live_cause(live, message->node, message->device, message->status, text_of(body));
-        case PW_CORE_SPOILED: return pw_live_spoiled(live, message->from, message, body->text);
-        case PW_CORE_RESULT: return pw_live_result(live, message->node);
-        case PW_CORE_DONE: pw_live_done(live, message->node, message->from); return PW_OK;
-        default: return host_hears(pw_core_host_run(scheduler, message, ret_err), message, body, ret_err);
-        }
+        if (hearer->other)
+                return hearer->other(scheduler, message, body, ret_err);
+        if (hearer->run)
+                return run_hears(scheduler, message, body, ret_err);
+        live = pw_handles_get(&scheduler->run_slots, message->slot);
+        return live->host_count == 1 ? hearer->live(live, 0, message, body, ret_err) :
+                                       one_of_hosts_tells(live, message, body, ret_err);
 }
 
 static const struct pw_core_body nothing;
 
-/* What is handed over at once was made here, of what is here. */
-enum pw_status pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body)
+/* By a link, which takes its time. */
+__attribute__((cold, noinline)) static enum pw_status send(struct pw_scheduler *scheduler, const struct pw_core_message *message,
+                                                           const struct pw_core_body *body)
 {
-        struct pw_core_frame frame = { .length = pw_core_bytes(body) };
+        struct pw_core_frame frame = { 0 };
         struct pw_action *action;
 
-        if (!scheduler->linked) {
-                (void)hear(scheduler, message, body ? body : &nothing, NULL);
-                return PW_OK;
-        }
+        frame.length = pw_core_bytes(body);
         frame.bytes = malloc(frame.length);
         if (frame.bytes)
                 pw_core_encode(message, body, frame.bytes);
@@ -174,6 +220,15 @@ enum pw_status pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core
         action->core = *message;
         action->frame = frame;
         scheduler->actions.owning = true;
+        return PW_OK;
+}
+
+/* What is handed over at once was made here, of what is here. */
+enum pw_status pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body)
+{
+        if (!scheduler->alone && (scheduler->linked || pw_core_destination(message) != scheduler->host))
+                return send(scheduler, message, body);
+        (void)hear(scheduler, message, body ? body : &nothing, NULL);
         return PW_OK;
 }
 

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MESSAGE_VERSION 2u
+#define MESSAGE_VERSION 3u
 
 struct head {
         uint16_t version, kind, status, text_bytes;
         uint32_t island, from, node, slot, coordinator, epoch;
-        uint16_t host, device, inputs, slots;
-        uint64_t number, serial;
-        uint32_t rooms, zero;
+        uint16_t device_host, device, inputs, slots;
+        uint64_t number, serial, arrival;
+        uint32_t rooms, host;
 };
 struct input {
         uint8_t source, given, is_inline, zero;
@@ -23,7 +23,7 @@ struct input {
         uint8_t value[24];
 };
 struct room { uint16_t host, device; uint32_t segment; uint64_t offset, bytes; };
-_Static_assert(sizeof(struct head) == 64 && sizeof(struct input) == 80 && sizeof(struct room) == 24, "no gaps");
+_Static_assert(sizeof(struct head) == 72 && sizeof(struct input) == 80 && sizeof(struct room) == 24, "no gaps");
 
 static const struct pw_core_body nothing;
 
@@ -88,13 +88,15 @@ void pw_core_encode(const struct pw_core_message *message, const struct pw_core_
                              .slot = htole32(message->slot),
                              .coordinator = htole32(message->run.coordinator),
                              .epoch = htole32(message->run.epoch),
-                             .host = htole16(message->device.host),
+                             .device_host = htole16(message->device.host),
                              .device = htole16(message->device.device),
                              .inputs = htole16((uint16_t)with->input_count),
                              .slots = htole16((uint16_t)with->slot_count),
                              .number = htole64(message->run.number),
                              .serial = htole64(message->serial),
-                             .rooms = htole32(with->room_count) };
+                             .arrival = htole64(message->arrival),
+                             .rooms = htole32(with->room_count),
+                             .host = htole32(message->host) };
 
         at = put(at, &head, sizeof head);
         for (uint32_t i = 0; i < with->input_count; i++)
@@ -186,7 +188,7 @@ static enum pw_status check(const struct head *head, size_t length, struct pw_er
         if (le16toh(head->version) != MESSAGE_VERSION)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a message of version %u, this is %u", le16toh(head->version),
                                     MESSAGE_VERSION);
-        if (!kind || kind > PW_CORE_KINDS || !pw_status_known(status) || head->zero)
+        if (!kind || kind > PW_CORE_KINDS || !pw_status_known(status))
                 return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %u and status %u", kind, status);
         if (text > PW_CORE_TEXT_MAX || rooms > PW_CORE_ROOMS_MAX ||
             bytes_before_text(le16toh(head->inputs), rooms, le16toh(head->slots)) + text != length)
@@ -215,12 +217,14 @@ enum pw_status pw_core_decode(const uint8_t *bytes, size_t length, struct pw_cor
         }
         *ret_message = (struct pw_core_message){ .kind = (enum pw_core_kind)le16toh(head.kind),
                                                  .status = (enum pw_status)le16toh(head.status),
+                                                 .host = le32toh(head.host),
                                                  .island = le32toh(head.island),
                                                  .from = le32toh(head.from),
                                                  .node = le32toh(head.node),
                                                  .slot = le32toh(head.slot),
-                                                 .device = { le16toh(head.host), le16toh(head.device) },
+                                                 .device = { le16toh(head.device_host), le16toh(head.device) },
                                                  .run = { le32toh(head.coordinator), le32toh(head.epoch), le64toh(head.number) },
-                                                 .serial = le64toh(head.serial) };
+                                                 .serial = le64toh(head.serial),
+                                                 .arrival = le64toh(head.arrival) };
         return PW_OK;
 }

@@ -25,7 +25,7 @@ struct pw_image_place { uint32_t island, line, serial, bytes, slices; /* slices:
 
 enum pw_message_kind {
         /* the record of `run` for `island`, column `column` of its program: struct pw_run_record as executors read it, `bytes`
-         * bytes in the pool. One per run, island and host; to be answered: pw_scheduler_prepared() */
+         * bytes in the pool */
         PW_MSG_PREPARE = 1,
         /* append `order_count` orders, from `seq` on, to the log of `island` and ring `members`; one per turn, island and host */
         PW_MSG_ORDER,
@@ -75,18 +75,25 @@ static inline bool pw_same_run(const struct pw_run_id *a, const struct pw_run_id
 enum pw_core_kind {
         /* to its host: a run of program `node` is to come, with such inputs; unless it can never fit there, nothing is answered */
         PW_CORE_EXPECT = 1,
-        /* to its host, the `serial`th that this coordinator asks for: all its rooms or none; `from` 1: its nodes one by one */
+        /* to its host, the `serial`th that this coordinator asks for: all its rooms there or none; `from`: enum pw_core_reserve.
+         * `arrival`: its number in the host's queue, as that said before; 0: it has none yet */
         PW_CORE_RESERVE,
-        PW_CORE_PLACED,      /* from its host: where result `node` is going to be; its rooms come along */
-        PW_CORE_RESERVED,    /* from its host: all its rooms are there */
-        /* from its host: it has nothing of the run, for `status`, in a sentence that comes along. `node` 1: which it was to
-         * reserve; 0: which it was to expect */
+        /* from its host: where result `node` is going to be there; its rooms come along, in the order of its places */
+        PW_CORE_PLACED,
+        /* from its host: all its rooms there are there. Slots come along: of the runs whose blocks it took over, and which were not
+         * prepared there by then */
+        PW_CORE_RESERVED,
+        PW_CORE_DEFERRED,    /* from its host: it waits for room there that no run will give back */
+        /* from its host: it has nothing of the run, for `status`, in a sentence that comes along. `node`: enum pw_core_refusal */
         PW_CORE_REFUSED,
+        /* to its host: what it has of the run goes, a place in its queue or rooms, and with these the runs that took over their
+         * blocks, which are refused. Before a PREPARE */
+        PW_CORE_GIVE_BACK,
         PW_CORE_OVERDUE,     /* to its host: if it waits for rooms it does so no longer, and is refused */
-        PW_CORE_PREPARE,     /* to `island`: write the record of the run there; to be answered by */
-        /* from `island`: it is written, or with another status why it is not, in a sentence that comes along */
+        PW_CORE_PREPARE,     /* to its host: write the record of the run in each island; to be answered by */
+        /* from its host: they are written, or with another status why one is not, in a sentence that comes along */
         PW_CORE_PREPARED,
-        PW_CORE_START,       /* to `island`: all of the run's records are written, gangs of it may be ordered */
+        PW_CORE_START,       /* to its host: all of the run's records are written, gangs of it may be ordered */
         PW_CORE_NOTICE,      /* to `island`: gangs of the run up to `node` are ordered in `from` */
         /* To its host: what is ordered is skipped where it has not begun. `node` 1: nothing more is ordered, as nobody reads its
          * results; 0: it goes on, and who reads them finds errors there. A run that waits for rooms is over. */
@@ -112,15 +119,42 @@ enum pw_core_kind {
 };
 #define PW_CORE_KINDS PW_CORE_DONE
 
+/* How rooms are reserved: bits. */
+enum pw_core_reserve {
+        PW_RESERVE_SEQUENTIAL = 1, /* its nodes are ordered one by one */
+        PW_RESERVE_AT_ONCE = 2,    /* or refused, where it would wait */
+        PW_RESERVE_SHARED = 4,     /* it has rooms on other hosts too */
+};
+#define PW_RESERVE_BITS 7u
+enum pw_core_refusal {
+        PW_REFUSED_EXPECTED = 0,   /* it never fits */
+        PW_REFUSED_RESERVED,       /* it never fits, or no longer waits */
+        PW_REFUSED_NOW,            /* it would wait; or it had rooms, and the run whose blocks it took over gave them back */
+        PW_REFUSALS
+};
+
 struct pw_core_message {
         enum pw_core_kind kind;
         enum pw_status status;
+        uint32_t host;           /* whose part of the run it is about: it is told, or tells */
         uint32_t island, from, node;
         uint32_t slot;           /* where its coordinator finds the run; LOST, LET_GO, RELEASE: the result, which may outlive it */
         struct pw_device_id device;
         struct pw_run_id run;
-        uint64_t serial;
+        uint64_t serial;         /* of the RESERVE; what answers it has the same */
+        uint64_t arrival;
 };
+/* What a host says to a coordinator; all else is for hosts. A bit for each kind. */
+#define PW_CORE_ANSWERS                                                                                                 \
+        (1u << PW_CORE_PLACED | 1u << PW_CORE_RESERVED | 1u << PW_CORE_DEFERRED | 1u << PW_CORE_REFUSED |               \
+         1u << PW_CORE_PREPARED | 1u << PW_CORE_FAILED | 1u << PW_CORE_SPOILED | 1u << PW_CORE_RESULT |                 \
+         1u << PW_CORE_LOST | 1u << PW_CORE_DONE)
+_Static_assert(PW_CORE_KINDS < 32, "a bit for each kind");
+/* The host where it is to be delivered. */
+static inline uint32_t pw_core_destination(const struct pw_core_message *message)
+{
+        return PW_CORE_ANSWERS >> message->kind & 1 ? message->run.coordinator : message->host;
+}
 
 /* What a run reads. */
 enum pw_core_source { PW_SOURCE_ERROR = 0, PW_SOURCE_HOST, PW_SOURCE_RESULT };
@@ -149,10 +183,12 @@ static inline struct pw_device_id pw_room_device(const struct pw_room *room)
 struct pw_core_body {
         const char *text;                   /* a sentence; NULL: none */
         const struct pw_core_input *inputs; /* RESERVE, EXPECT: all of the run's */
-        const uint32_t *slots;              /* RESERVE: of its results, at its coordinator */
-        const struct pw_room *rooms;        /* PLACED: per place */
+        const uint32_t *slots;              /* at its coordinator. RESERVE: of its results; RESERVED: of runs */
+        const struct pw_room *rooms;        /* PLACED: per place on that host */
         uint32_t input_count, slot_count, room_count;
 };
+
+static inline const char *pw_core_text(const struct pw_core_body *body) { return body->text ? body->text : ""; }
 
 #define PW_CORE_TEXT_MAX 499u /* bytes of a sentence, as long as a struct pw_error has */
 #define PW_CORE_INPUTS_MAX UINT16_MAX

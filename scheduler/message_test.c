@@ -8,10 +8,11 @@
 
 #include <cmocka.h>
 
-#define HEAD 64u /* bytes */
+#define HEAD 72u /* bytes */
 
 static const struct pw_core_message sent = { .kind = PW_CORE_PREPARED, .status = PW_NO_SPACE, .island = 3, .from = 65535,
                                              .node = 1u << 31, .slot = 0x1020304, .serial = 0x90000000a,
+                                             .arrival = 0xb0000000c, .host = 7,
                                              .run = { 4095, 0xfffffffe, UINT64_C(1) << 63 }, .device = { 2, 0x101 } };
 static const struct pw_core_body no_room = { .text = "no room" };
 
@@ -112,10 +113,11 @@ static void test_bodies(void **state)
 static void test_bytes(void **state)
 {
         static const uint8_t want[HEAD + 1] = {
-                2,    0,    PW_CORE_PREPARED, 0, PW_NO_SPACE, 0,    1,    0,    3, 0, 0, 0, 0xff, 0xff, 0, 0,
+                3,    0,    PW_CORE_PREPARED, 0, PW_NO_SPACE, 0,    1,    0,    3, 0, 0, 0, 0xff, 0xff, 0, 0,
                 0,    0,    0,    0x80, 4, 3, 2, 1, 0xff, 0x0f, 0,    0,    0xfe, 0xff, 0xff, 0xff,
                 2,    0,    1,    1,    0, 0, 0, 0, 0,    0,    0,    0,    0,    0,    0,    0x80,
-                10,   0,    0,    0,    9, 0, 0, 0, 0,    0,    0,    0,    0,    0,    0,    0, 'x' };
+                10,   0,    0,    0,    9, 0, 0, 0, 12,   0,    0,    0,    11,   0,    0,    0,
+                0,    0,    0,    0,    7, 0, 0, 0, 'x' };
         size_t length;
         uint8_t *bytes = encode(&sent, &(struct pw_core_body){ .text = "x" }, &length);
 
@@ -150,10 +152,9 @@ static void test_long_sentence(void **state)
 static void test_refused(void **state)
 {
         static const struct { size_t at; uint8_t byte; const char *say; } wrong[] = {
-                { 0, 1, "version 1" }, { 1, 1, "version 258" }, { 2, 0, "kind 0" }, { 2, PW_CORE_KINDS + 1, "kind 22" },
-                { 3, 1, "kind 264" }, { 5, 0xff, "status" }, { 6, 6, "6 bytes of text" }, { 7, 1, "bytes of text" },
-                { 36, 3, "3 inputs" }, { 37, 1, "inputs" }, { 38, 4, "4 slots" }, { 56, 1, "1 rooms" }, { 59, 1, "rooms" },
-                { 60, 1, "a message of kind" },
+                { 0, 1, "version 1" }, { 1, 1, "version 259" }, { 2, 0, "kind 0" }, { 2, PW_CORE_KINDS + 1, "kind 24" },
+                { 3, 1, "kind 26" }, { 5, 0xff, "status" }, { 6, 6, "6 bytes of text" }, { 7, 1, "bytes of text" },
+                { 36, 3, "3 inputs" }, { 37, 1, "inputs" }, { 38, 4, "4 slots" }, { 64, 1, "1 rooms" }, { 67, 1, "rooms" },
                 { HEAD, 3, "input 0" }, { HEAD + 1, 2, "input 0" }, { HEAD + 2, 2, "input 0" }, { HEAD + 3, 1, "input 0" },
                 { HEAD + 28, 1, "input 0" }, { HEAD + 80 + 4, 1, "input 1" }, { HEAD + 80 + 7, 1, "input 1" },
                 { HEAD + 240 + 4, 0, "input 3" }, { HEAD + 320 + 48 + 12 + 8, 0, "zero" } };

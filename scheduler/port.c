@@ -1,6 +1,8 @@
 /* Actions of scheduler and store, in their order, each to whom it is for. */
 #include "scheduler/port.h"
 
+#include "base/error.h"
+#include "scheduler/coordinator/awaited.h"
 #include "scheduler/decision.h"
 #include "scheduler/state.h"
 
@@ -11,21 +13,33 @@ static enum pw_status board(const struct pw_deciders *deciders, const struct pw_
         return deciders->port->board(deciders->context, message, &pools, ret_err);
 }
 
-/* A run whose record has no room in the board of an island ends for that. */
+/* The record of the run in the next island, and what came of it. */
+static enum pw_status prepare_next(const struct pw_deciders *deciders, const struct pw_core_message *prepare, bool *ret_more,
+                                   struct pw_error *ret_err)
+{
+        struct pw_message message;
+        enum pw_status status = pw_scheduler_preparing(deciders->scheduler, prepare, &message, ret_more, ret_err);
+
+        if (status == PW_OK) {
+                status = board(deciders, &message, ret_err);
+                pw_actions_give_back(pw_scheduler_actions(deciders->scheduler), &message);
+        }
+        return status;
+}
+
+/* A run whose record has no room in the board of an island ends for that, with the last of them. */
 static enum pw_status prepare(const struct pw_deciders *deciders, const struct pw_core_message *prepare, uint64_t now_us,
                               struct pw_error *ret_err)
 {
-        struct pw_message message;
+        enum pw_status status, told = PW_OK;
         struct pw_error err;
-        enum pw_status status = pw_scheduler_preparing(deciders->scheduler, prepare, &message, &err);
+        bool more = true;
 
-        if (status != PW_OK && status != PW_NO_MEMORY)
-                return pw_error_set(ret_err, status, "%s", err.text);
-        if (status == PW_OK) {
-                status = board(deciders, &message, &err);
-                pw_actions_give_back(pw_scheduler_actions(deciders->scheduler), &message);
+        while (more) {
+                status = prepare_next(deciders, prepare, &more, &err);
+                told = status == PW_OK ? told : status;
         }
-        return pw_scheduler_prepared(deciders->scheduler, prepare, status, status == PW_OK ? NULL : err.text, now_us, ret_err);
+        return pw_scheduler_prepared(deciders->scheduler, prepare, told, told == PW_OK ? NULL : err.text, now_us, ret_err);
 }
 
 enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct pw_core_message *message,
@@ -66,7 +80,7 @@ static bool act_scheduled(const struct pw_deciders *deciders, const struct pw_ac
         case PW_ACT_RESULT: pw_decision_tell(store, action, now_us); return true;
         case PW_ACT_RESULT_LOST:
                 if (action->result->object)
-                        pw_store_lose(store, action->result->object, action->text, now_us);
+                        pw_store_lose(store, action->result->object, action->status, action->text, now_us);
                 return true;
         case PW_ACT_SHARDS_LOST:
                 if (action->result->object)
@@ -108,7 +122,7 @@ static void act_stored(const struct pw_deciders *deciders, const struct pw_store
         case PW_STORE_PUNCH: hand_over(deciders, port->pages, action); break;
         case PW_STORE_FREE_RESULT: pw_scheduler_result_free(deciders->scheduler, action->payload, now_us); break;
         case PW_STORE_CANCEL_RUN: pw_scheduler_unheld(deciders->scheduler, action->number, now_us); break;
-        case PW_STORE_READY: port->object_ready(context, action->object); break;
+        case PW_STORE_READY: pw_awaited_decided(deciders->scheduler, action->object); break;
         case PW_STORE_DRAIN: port->drain(context); break;
         case PW_STORE_SEGMENT_IDLE:
         case PW_STORE_SEGMENT_QUIET: port->segment_left(context, action->segment, action->kind); break;
@@ -141,6 +155,8 @@ bool pw_deciders_act(const struct pw_deciders *deciders, uint64_t now_us, bool *
         if (!stuck)
                 pw_actions_clear(scheduled);
         pw_store_actions_clear(stored);
+        any |= !pw_list_empty(&deciders->scheduler->telling);
+        pw_awaited_tell(deciders->scheduler, deciders->store, now_us); /* what comes of that is done in the next turn */
         pw_scheduler_records(deciders->scheduler, count_records, deciders->store);
         *ret_stuck = stuck;
         return any;

@@ -16,7 +16,8 @@ struct pw_port {
         /* --- of the scheduler */
         /* `message` is on its way to the core that it is for: pw_deciders_hear(), now or later. `frame`: the same with what comes
          * along, in a scheduler that is linked; its bytes are NULL where nothing does. A link between hosts goes here: it carries
-         * `frame`, and gives what arrives to pw_core_decode(), then pw_deciders_hear(). tests/world/link.c is one. */
+         * `frame`, and gives what arrives to pw_core_decode(), then pw_deciders_hear(). tests/world/link.c is one. Whom it meets
+         * is told by pw_scheduler_coordinator_add(), whom it gives up by pw_scheduler_give_up(): tests/world/hosts/links.c. */
         void (*send)(void *context, const struct pw_core_message *message, const struct pw_core_frame *frame, uint64_t now_us);
         /* Do what it says on the boards. Errors: those of pw_boards_apply(). Of PREPARE they are the answer; PW_NO_MEMORY of
          * another message: it is done later, and what is behind it too. It tells the scheduler nothing: `message` lies in its
@@ -33,7 +34,6 @@ struct pw_port {
         void (*wake)(void *context, uint32_t segment, uint32_t slot);         /* who sleeps on that entry */
         void (*room)(void *context, const struct pw_store_action *action);    /* GRANT, LOOK_AGAIN or REFUSE: answer a request */
         void (*pages)(void *context, const struct pw_store_action *action);   /* POPULATE or PUNCH, then tell the store */
-        void (*object_ready)(void *context, struct pw_object *object);        /* a watched one was decided */
         void (*drain)(void *context);                                         /* read every ring, and each DROP as it comes */
         /* SEGMENT_IDLE: it is to be removed; SEGMENT_QUIET: its map may go. */
         void (*segment_left)(void *context, uint32_t segment, enum pw_store_action_kind how);

@@ -31,10 +31,15 @@ static bool copy_maps(struct pw_program *program, const struct pw_slice_map *sli
         return true;
 }
 
+/* Those of another host are open there. */
 static enum pw_status take_slices(struct pw_program *program, struct pw_error *ret_err)
 {
         for (uint32_t i = 0; i < program->slice_count; i++) {
                 struct pw_slice_live *slice = pw_table_get(&program->scheduler->slices, program->row.slices[i].id);
+                if (program->requester != program->scheduler->own) {
+                        program->slices[i].serial = ++program->scheduler->serial_count;
+                        continue;
+                }
                 if (!slice)
                         return pw_error_set(ret_err, PW_NOT_FOUND, "program %s: slice %u is closed", program->row.name,
                                             program->row.slices[i].id);
@@ -88,6 +93,40 @@ bool pw_program_is_in(const struct pw_program *program, const struct pw_island *
         return false;
 }
 
+static int by_number(const void *a, const void *b)
+{
+        uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+        return (left > right) - (left < right);
+}
+
+/* As many as its places are on at most, then without the repeats. */
+static bool list_hosts(struct pw_program *program)
+{
+        uint32_t places = 0, count = 0;
+
+        for (uint32_t i = 0; i < program->slice_count; i++)
+                places += program->row.slices[i].device_count;
+        program->hosts = calloc(places + 1, sizeof *program->hosts);
+        if (!program->hosts)
+                return false;
+        for (uint32_t i = 0; i < program->slice_count; i++)
+                for (uint32_t p = 0; p < program->row.slices[i].device_count; p++)
+                        program->hosts[count++] = program->row.slices[i].places[p].host;
+        qsort(program->hosts, count, sizeof *program->hosts, by_number);
+        for (uint32_t i = 0; i < count; i++)
+                if (!i || program->hosts[i] != program->hosts[program->host_count - 1])
+                        program->hosts[program->host_count++] = program->hosts[i];
+        return true;
+}
+
+uint32_t pw_program_host(const struct pw_program *program, uint32_t host)
+{
+        const uint32_t *found = bsearch(&host, program->hosts, program->host_count, sizeof *program->hosts, by_number);
+
+        return found ? (uint32_t)(found - program->hosts) : UINT32_MAX;
+}
+
 /* The devices that its slices have on this host, by number. */
 static bool list_devices(struct pw_program *program, uint32_t host)
 {
@@ -121,7 +160,7 @@ static bool list_places(struct pw_program *program, const struct pw_slice_map *m
 
 static bool list_here(struct pw_program *program, uint32_t host)
 {
-        if (!list_devices(program, host))
+        if (!list_hosts(program) || !list_devices(program, host))
                 return false;
         for (uint32_t i = 0; i < program->slice_count; i++)
                 if (!list_places(program, &program->row.slices[i], host, &program->slices[i]))
@@ -140,7 +179,9 @@ static enum pw_status take_devices(struct pw_program *program, struct pw_error *
                                             program->row.name, program->scheduler->host, device->number,
                                             program->row.tenant);
         }
-        program->quota = program->devices[0].rooms->quota;
+        program->quota = pw_quota_of(&program->scheduler->quotas, program->row.tenant);
+        if (!program->quota)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
         return PW_OK;
 }
 
@@ -180,7 +221,7 @@ static bool make_types(struct pw_program *program)
         for (uint32_t i = 0; program->types && i < program->row.result_count; i++) {
                 const struct pw_image_value *value = pw_program_result_value(program, i);
 
-                program->types[i] = pw_type_new(value, program->row.slices[value->slice].mesh);
+                program->types[i] = pw_type_new(program, value);
                 if (!program->types[i])
                         return false;
         }
@@ -240,27 +281,47 @@ void pw_program_unmake(struct pw_program_row *program)
 static void give_slices(struct pw_program *program)
 {
         for (uint32_t i = 0; i < program->slice_count; i++) {
-                if (program->slices[i].serial)
+                if (program->slices[i].serial && program->requester == program->scheduler->own)
                         pw_slice_unuse(program->scheduler, program->row.slices[i].id);
                 program->slices[i].serial = 0;
         }
 }
 
-/* What its runs are asked for with. */
+/* What its runs are asked for with, and what is answered. */
 static enum pw_status prepare_to_ask(struct pw_scheduler *scheduler, const struct pw_program *program, struct pw_error *ret_err)
 {
+        uint32_t here = 0;
+
+        for (uint32_t i = 0; i < program->slice_count; i++)
+                here = program->slices[i].here_count > here ? program->slices[i].here_count : here;
         if (pw_grow((void **)&scheduler->asking, &scheduler->asking_capacity, program->row.input_count,
                     sizeof *scheduler->asking) &&
             pw_grow((void **)&scheduler->asking_slots, &scheduler->asking_slot_capacity, program->row.result_count,
-                    sizeof *scheduler->asking_slots))
+                    sizeof *scheduler->asking_slots) &&
+            pw_grow((void **)&scheduler->telling_rooms, &scheduler->telling_room_capacity, here,
+                    sizeof *scheduler->telling_rooms) &&
+            pw_grow((void **)&scheduler->telling_slots, &scheduler->telling_slot_capacity, program->chain_count,
+                    sizeof *scheduler->telling_slots))
                 return PW_OK;
         return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
 }
 
-enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take,
-                                            struct pw_error *ret_err)
+/* Numbers: its own here, and what its coordinator calls it. */
+static enum pw_status number(struct pw_program *program, struct pw_error *ret_err)
 {
-        struct pw_program *program = pw_program_of(program_take);
+        struct pw_scheduler *scheduler = program->scheduler;
+
+        program->row.program = pw_scheduler_number(&scheduler->programs, &scheduler->program_number);
+        if (!pw_table_put(&scheduler->programs, program->row.program, program))
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
+        if (program->requester == scheduler->own || pw_table_put(&program->requester->programs, program->asked_as, program))
+                return PW_OK;
+        pw_table_remove(&scheduler->programs, program->row.program);
+        return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
+}
+
+static enum pw_status install(struct pw_scheduler *scheduler, struct pw_program *program, struct pw_error *ret_err)
+{
         enum pw_status status;
 
         program->scheduler = scheduler;
@@ -271,11 +332,8 @@ enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, stru
                 status = pw_place_check(program, ret_err);
         if (status == PW_OK)
                 status = prepare_to_ask(scheduler, program, ret_err);
-        if (status == PW_OK) {
-                program->row.program = pw_scheduler_number(&scheduler->programs, &scheduler->program_number);
-                if (!pw_table_put(&scheduler->programs, program->row.program, program))
-                        status = pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
-        }
+        if (status == PW_OK)
+                status = number(program, ret_err);
         if (status != PW_OK) {
                 give_slices(program);
                 return status;
@@ -283,9 +341,35 @@ enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, stru
         for (uint32_t i = 0; i < program->row.result_count; i++)
                 program->types[i]->slice_serial = program->slices[program->types[i]->value.slice].serial;
         pw_list_append(&scheduler->all_programs, &program->of_all);
+        scheduler->alone &= program->host_count == 1 && program->hosts[0] == scheduler->host;
         for (uint32_t i = 0; i < program->device_count; i++)
                 program->devices[i].rooms->programs++;
         return PW_OK;
+}
+
+enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take,
+                                            struct pw_error *ret_err)
+{
+        struct pw_program *program = pw_program_of(program_take);
+
+        program->requester = scheduler->own;
+        return install(scheduler, program, ret_err);
+}
+
+enum pw_status pw_scheduler_program_install_for(struct pw_scheduler *scheduler, const struct pw_program_requester *requester,
+                                                struct pw_program_row *program_take, struct pw_error *ret_err)
+{
+        struct pw_program *program = pw_program_of(program_take);
+
+        program->requester = pw_requester_of(scheduler, &(struct pw_run_id){ requester->coordinator, requester->epoch, 0 });
+        program->asked_as = requester->program;
+        if (!program->requester || program->requester == scheduler->own || program->requester->given_up)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "program %s is of host %u in epoch %x, which is not known here",
+                                    program->row.name, requester->coordinator, requester->epoch);
+        if (pw_requester_program(scheduler, program->requester, requester->program))
+                return pw_error_set(ret_err, PW_EXISTS, "program %u of host %u is here", requester->program,
+                                    requester->coordinator);
+        return install(scheduler, program, ret_err);
 }
 
 enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct pw_image *image_take, const struct pw_graph *graph,
@@ -327,6 +411,7 @@ void pw_program_destroy(struct pw_program *program)
         free(program->slices);
         free(program->blocks);
         free(program->chains);
+        free(program->hosts);
         free(program->devices);
         free(program->inputs);
         if (!program->row.image_placed)
@@ -343,9 +428,11 @@ void pw_program_maybe_end(struct pw_program *program)
         struct pw_scheduler *scheduler = program->scheduler;
         struct pw_action *action;
 
-        if (!program->row.freed || program->row.runs_in_flight || program->listers)
+        if (!program->row.freed || program->row.runs_in_flight || program->host_runs || program->listers)
                 return;
         pw_table_remove(&scheduler->programs, program->row.program);
+        if (program->requester != scheduler->own)
+                pw_table_remove(&program->requester->programs, program->asked_as);
         pw_list_remove(&program->of_all);
         for (uint32_t i = 0; i < program->device_count; i++)
                 program->devices[i].rooms->programs--;

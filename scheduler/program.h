@@ -6,6 +6,8 @@
 #include "scheduler/island/device.h"
 
 struct pw_scheduler;
+struct pw_requester;
+struct pw_island;
 
 struct pw_program_input { bool takes_result; uint32_t result; }; /* donated: its load writes the room of this result */
 
@@ -41,6 +43,9 @@ struct pw_program {
         struct pw_program_row row;
         struct pw_scheduler *scheduler;
         struct pw_device_quota *quota;       /* of its tenant */
+        struct pw_requester *requester;              /* its coordinator, */
+        uint32_t asked_as;                   /* and its number there, where that is another host's */
+        uint32_t host_runs;                  /* runs of it that this host has */
         uint32_t listers;                    /* that go on with it: it stays */
         struct pw_plan plan;
         struct pw_program_input *inputs;
@@ -52,6 +57,8 @@ struct pw_program {
         uint32_t here_count;                 /* of all blocks */
         struct pw_program_device *devices;   /* by number */
         uint32_t device_count;
+        uint32_t *hosts;                     /* that have devices of its slices, ascending */
+        uint32_t host_count, lost_host;      /* 1 + one of them that was given up; 0: none was */
         uint64_t memory_members;             /* of them, those of which a run takes memory: a bit of this host each */
         uint32_t record_bytes;               /* of a run's record, but for the shards of its inputs; 0: not known yet */
         struct pw_queue queue;               /* runs that are not admitted, but for those whose inputs may bring room */
@@ -71,14 +78,16 @@ static inline const struct pw_image_value *pw_program_result_value(const struct 
         const struct pw_image *image = program->row.image;
         return pw_image_value(image, (PW_IMAGE_AT(image, struct pw_image_result, image->results) + result)->value);
 }
+/* Which of its hosts that is; UINT32_MAX: none of them. */
+uint32_t pw_program_host(const struct pw_program *program, uint32_t host);
 struct pw_program_device *pw_program_device(const struct pw_program *program, uint32_t number); /* NULL: not one of its */
 /* A room of its tenant's on one of its devices. */
 struct pw_room pw_program_room(const struct pw_program *program, const struct pw_program_device *device, uint64_t offset,
                                uint64_t bytes);
 bool pw_program_is_in(const struct pw_program *program, const struct pw_island *island); /* has it a device there? */
 
-/* type.c: of a value on a slice of that mesh; one use, its maker's. NULL: out of memory. */
-struct pw_result_type *pw_type_new(const struct pw_image_value *value, const uint32_t mesh[PW_MESH_AXES_MAX]);
+/* type.c: of a value of the program, on its slice; one use, its maker's. NULL: out of memory. */
+struct pw_result_type *pw_type_new(const struct pw_program *program, const struct pw_image_value *value);
 static inline struct pw_result_type *pw_type_use(struct pw_result_type *type)
 {
         type->users++;
@@ -87,6 +96,8 @@ static inline struct pw_result_type *pw_type_use(struct pw_result_type *type)
 /* One use less, of a result of that tenant's; the last one frees it. */
 void pw_type_leave(struct pw_result_type *type, struct pw_scheduler *scheduler, struct pw_device_quota *quota);
 void pw_types_leave(struct pw_program *program); /* those of its results; what is left of them is its tenant's from now on */
+/* Is everything that was lost of a value held in another place of it? `lost`: places, base/bits.h. */
+bool pw_type_lives_on(const struct pw_result_type *type, uint32_t place_count, const _Atomic uint64_t *lost);
 uint64_t pw_type_shard_bytes(const struct pw_result_type *type, uint32_t place);
 
 /* chain.c: fill chains. False: out of memory. */

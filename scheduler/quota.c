@@ -18,6 +18,8 @@ struct pw_device_quota *pw_quota_of(struct pw_table *quotas, const char *tenant)
         quota->weight = 1;
         pw_list_init(&quota->changed);
         pw_list_init(&quota->blocked);
+        pw_list_init(&quota->decided);
+        pw_list_init(&quota->telling);
         pw_list_init(&quota->turn);
         pw_list_init(&quota->round);
         quota->tenant = strdup(tenant);

@@ -24,6 +24,7 @@ struct pw_queue {
         struct pw_list runs;
         struct pw_heap_item order; /* in its tenant's queues */
         struct pw_list blocked;
+        bool deferred;             /* the first is, so all of them are */
 };
 
 struct pw_device_quota {
@@ -36,6 +37,7 @@ struct pw_device_quota {
         struct pw_list changed; /* among those that have another sum than was said */
         /* struct pw_queue: of its runs, by the arrival of their first; those in `blocked` behind all others */
         struct pw_heap queues;
+        struct pw_list decided, telling; /* objects whose runs are to be told; among the tenants that have some */
         struct pw_list turn;    /* among the tenants that have some: in this order theirs lack room */
         /* In a scan of the queues: */
         struct pw_list round;   /* among the tenants that are not through */

@@ -225,6 +225,35 @@ static void row_lacks(const struct pw_live *live, struct pw_run_row *row)
         row->deferred = run->deferred;
 }
 
+/* The first of its hosts that has not answered; UINT32_MAX: all have. */
+static uint32_t host_asked(const struct pw_live *live)
+{
+        for (uint32_t host = 0; host < live->host_count; host++)
+                if (live->hosts[host].state == PW_LIVE_HOST_ASKED)
+                        return live->program->hosts[host];
+        return UINT32_MAX;
+}
+
+static void waits_for_room(const struct pw_live *live, const struct pw_host_run *here, struct pw_run_row *row)
+{
+        const struct pw_live *ahead = pw_live_ahead(live);
+        uint32_t host = host_asked(live);
+        char lack[240] = "";
+
+        row_lacks(live, row);
+        if (ahead) {
+                row->blocking_run = ahead->run.number;
+                snprintf(row->waiting_for, WAITING_BYTES, "run %lu, whose blocks it takes over, to be admitted",
+                         (unsigned long)ahead->run.number);
+        } else if (host != UINT32_MAX && host != live->program->scheduler->host) {
+                snprintf(row->waiting_for, WAITING_BYTES, "room on host h%u", host);
+        } else {
+                if (here)
+                        pw_admission_lack(here, lack, sizeof lack);
+                snprintf(row->waiting_for, WAITING_BYTES, "room: %s", lack);
+        }
+}
+
 void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
@@ -237,11 +266,7 @@ void pw_live_waiting_for(struct pw_live *live, struct pw_run_row *row)
                                 return;
                         }
         } else if (live->run.state == PW_RUN_QUEUED) {
-                char lack[240] = "";
-                row_lacks(live, row);
-                if (run)
-                        pw_admission_lack(run, lack, sizeof lack);
-                snprintf(row->waiting_for, WAITING_BYTES, "room: %s", lack);
+                waits_for_room(live, run, row);
         } else {
                 for (uint32_t c = 0; run && c < live->program->plan.column_count && !row->waiting_for[0]; c++)
                         waits_in_fragment(scheduler, live, &run->fragments[c], row);
@@ -317,7 +342,7 @@ static bool ended_row(const struct pw_scheduler *scheduler, uint64_t number, str
 
 bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row, uint64_t *ret_last)
 {
-        struct pw_live *live = pw_table_get(&scheduler->runs, number);
+        struct pw_live *live = pw_numbers_get(&scheduler->runs, number);
 
         *ret_last = scheduler->run_count;
         if (!live)
@@ -328,7 +353,7 @@ bool pw_scheduler_run_row(struct pw_scheduler *scheduler, uint64_t number, struc
 
 bool pw_scheduler_run_known(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row)
 {
-        const struct pw_live *live = pw_table_get(&scheduler->runs, number);
+        const struct pw_live *live = pw_numbers_get(&scheduler->runs, number);
 
         if (!live)
                 return ended_row(scheduler, number, ret_row);
@@ -341,7 +366,7 @@ void pw_scheduler_each_live(struct pw_scheduler *scheduler, void (*run)(void *, 
         struct pw_live *live;
         uint32_t cursor = 0;
 
-        while ((live = pw_table_next(&scheduler->runs, &cursor)))
+        while ((live = pw_numbers_next(&scheduler->runs, &cursor)))
                 run(context, &live->run);
 }
 
@@ -369,13 +394,13 @@ static void sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count)
         }
 }
 
-/* Of all tenants; only the keys are read, which lie in a row. */
-static uint32_t live_numbers(const struct pw_table *runs, uint64_t after, uint64_t *numbers)
+/* Of all tenants; only the numbers are read, which lie in a row. */
+static uint32_t live_numbers(const struct pw_numbers *runs, uint64_t after, uint64_t *numbers)
 {
         uint32_t count = 0, cursor = 0;
         uint64_t number;
 
-        while (pw_table_next_key(runs, &cursor, &number))
+        while (pw_numbers_next_key(runs, &cursor, &number))
                 if (number > after)
                         numbers[count++] = number;
         return count;
@@ -387,7 +412,7 @@ static uint32_t keep_own(const struct pw_scheduler *scheduler, const struct pw_r
         uint32_t kept = 0;
 
         for (uint32_t i = 0; i < count && kept < of->most; i++) {
-                const struct pw_live *live = of->tenant ? pw_table_get(&scheduler->runs, numbers[i]) : NULL;
+                const struct pw_live *live = of->tenant ? pw_numbers_get(&scheduler->runs, numbers[i]) : NULL;
 
                 if (!live || !strcmp(live->run.row->tenant, of->tenant))
                         numbers[kept++] = numbers[i];
@@ -399,7 +424,7 @@ enum pw_status pw_scheduler_run_numbers(const struct pw_scheduler *scheduler, co
                                         uint32_t *ret_count)
 {
         uint32_t ended = (uint32_t)pw_min_u64(scheduler->ended_count, PW_ENDED_RUNS), count;
-        size_t most = (size_t)scheduler->runs.count + ended + 1;
+        size_t most = (size_t)pw_numbers_count(&scheduler->runs) + ended + 1;
         pw_auto_free uint64_t *spare = malloc(most * sizeof *spare);
         uint64_t *numbers = malloc(most * sizeof *numbers);
 

@@ -9,7 +9,6 @@
 #include "scheduler/message.h"
 
 struct pw_run;
-struct pw_island;
 struct pw_program_row;
 
 /* What a result of a program is, whichever run makes it. Stays while one of them is there, as long as the program or longer. */
@@ -21,6 +20,8 @@ struct pw_result_type {
         uint64_t each_bytes;             /* of every shard; 0: they differ, or are empty */
         uint32_t users;                  /* results, at their coordinator and their host, and the program */
         bool outlived;                   /* by them: the program is gone, and it is charged with the records of its runs */
+        uint32_t slice_hosts, host_count;/* hosts that have devices of the slice; of the program, which keep what they have of */
+        uint32_t hosts[];                /* a result until told: these, ascending */
 };
 
 /* A result of a run: the payload of its object in the store. Lives until the object is gone and the run has ended. */
@@ -50,7 +51,6 @@ struct pw_input_place {
         bool donated;           /* given away */
         bool alone;             /* donated and nobody else holds it: may be updated in place */
         void *object;           /* the store's; released by action RELEASE */
-        void *awaited;          /* pending: the daemon's, who is to tell the run */
         struct pw_result *result; /* of PW_INPUT_RESULT */
         /* of PW_INPUT_HOST: one whole value in host memory */
         bool is_inline;
@@ -115,7 +115,7 @@ enum pw_action_kind {
         PW_ACT_BOARD = 1,   /* `message` to the boards of this host */
         PW_ACT_CORE,        /* `core`, from one core to another: on one host it goes back to pw_scheduler_deliver() */
         PW_ACT_RESULT,      /* decide `result`: status and text (the shard list follows from it) */
-        PW_ACT_RESULT_LOST, /* it was ready and its device is gone: status and text */
+        PW_ACT_RESULT_LOST, /* it was ready and its device or host is gone: status and text */
         PW_ACT_SHARDS_LOST, /* more places of `result`, which is ready and goes on: others hold the same */
         PW_ACT_RELEASE,     /* the run's reference to `object` is to be released */
         PW_ACT_RUN_ENDED,   /* `run` is to be forgotten by the daemon: freed after this action; status: its outcome */
@@ -151,8 +151,7 @@ struct pw_action {
 
 struct pw_actions {
         struct pw_action *items;
-        uint32_t count, capacity;
-        uint32_t done; /* of them are worked off: the daemon's */
+        uint32_t count, capacity, done; /* done: of them are worked off, the daemon's */
         bool owning;            /* one of them has a text or a frame */
         struct pw_action spare; /* takes what does not fit into memory */
         struct pw_order_item *orders; /* of messages */

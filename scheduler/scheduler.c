@@ -2,6 +2,7 @@
 #include "scheduler/state.h"
 
 #include "base/error.h"
+#include "scheduler/coordinator/awaited.h"
 
 struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err)
 {
@@ -32,7 +33,11 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
         pw_list_init(&scheduler->waiting);
         pw_list_init(&scheduler->all_programs);
         pw_list_init(&scheduler->queue);
+        pw_list_init(&scheduler->unadmitted);
         pw_list_init(&scheduler->doomed);
+        pw_list_init(&scheduler->telling);
+        pw_list_init(&scheduler->gathering);
+        pw_list_init(&scheduler->losing);
         pw_list_init(&scheduler->turns);
         pw_list_init(&scheduler->unread);
         pw_list_init(&scheduler->patient);
@@ -43,7 +48,10 @@ struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, 
                 pw_list_init(&scheduler->idle_results[i]);
                 pw_list_init(&scheduler->idle_host_results[i]);
         }
-        return scheduler;
+        if (pw_scheduler_coordinator_add(scheduler, params->host, params->epoch, ret_err) == PW_OK)
+                return scheduler;
+        pw_scheduler_free(scheduler);
+        return NULL;
 }
 
 void pw_scheduler_admit_us(struct pw_scheduler *scheduler, uint64_t admit_us)
@@ -65,15 +73,16 @@ static void free_results(struct pw_list *list)
 /* What is still in flight goes without a word: the daemon has ended its executors. */
 static void free_runs(struct pw_scheduler *scheduler)
 {
+        const struct pw_requester *requester;
         struct pw_live *live;
 
-        for (uint32_t i = 0; (live = pw_table_next(&scheduler->runs, &i));)
+        for (uint32_t i = 0; (live = pw_numbers_next(&scheduler->runs, &i));)
                 pw_live_free(live);
-        for (uint32_t i = 0; i < scheduler->host_run_capacity; i++)
-                if (scheduler->host_runs_at[i])
-                        pw_host_run_free(scheduler->host_runs_at[i]);
-        pw_table_done(&scheduler->runs);
-        free(scheduler->host_runs_at);
+        for (uint32_t a = 0; (requester = pw_requester_next(scheduler, &a));)
+                for (uint32_t i = 0; i < requester->run_capacity; i++)
+                        if (requester->runs[i])
+                                pw_host_run_free(requester->runs[i]);
+        pw_numbers_done(&scheduler->runs);
         pw_heap_done(&scheduler->due);
 }
 
@@ -85,15 +94,19 @@ void pw_scheduler_free(struct pw_scheduler *scheduler)
         if (!scheduler)
                 return;
         pw_actions_done(&scheduler->actions);
+        pw_awaited_done(scheduler);
         free_runs(scheduler);
         free_results(&scheduler->results);
         for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
                 free_results(&scheduler->idle_results[i]);
         pw_host_results_free(scheduler);
+        pw_requesters_done(scheduler);
         pw_handles_done(&scheduler->slots);
         pw_handles_done(&scheduler->run_slots);
         free(scheduler->asking);
         free(scheduler->asking_slots);
+        free(scheduler->telling_rooms);
+        free(scheduler->telling_slots);
         pw_list_each(&scheduler->all_programs, program, struct pw_program, of_all)
                 pw_program_destroy(program);
         for (uint32_t i = 0; (slice = pw_table_next(&scheduler->slices, &i));)
@@ -198,12 +211,12 @@ struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, ui
 
 void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t number, uint64_t run, uint64_t bytes)
 {
-        struct pw_live *live = pw_live_find(scheduler, run);
+        struct pw_host_run *here = pw_host_find(scheduler, run);
         const struct pw_device *device = pw_scheduler_device(scheduler, number);
 
-        if (live && bytes > live->program->row.measured_peak_bytes && device && bytes <= device->capacity &&
-            pw_program_device(live->program, number))
-                live->program->row.measured_peak_bytes = bytes;
+        if (here && bytes > here->program->row.measured_peak_bytes && device && bytes <= device->capacity &&
+            pw_program_device(here->program, number))
+                here->program->row.measured_peak_bytes = bytes;
 }
 
 /* One that comes alone need not wait for the turn. */
@@ -244,10 +257,23 @@ void pw_scheduler_unheld(struct pw_scheduler *scheduler, uint64_t number, uint64
                 pw_scheduler_cancel(scheduler, number, NULL, now_us);
 }
 
+void pw_scheduler_give_up(struct pw_scheduler *scheduler, uint32_t host, const char *why, uint64_t now_us)
+{
+        struct pw_requester *requester = pw_table_get(&scheduler->requesters, host);
+
+        scheduler->now_us = now_us;
+        if (!requester || requester == scheduler->own || requester->given_up)
+                return;
+        scheduler->gave_up = true;
+        pw_requester_give_up(scheduler, requester);
+        pw_coordinator_give_up(scheduler, host, why);
+}
+
 void pw_scheduler_turn(struct pw_scheduler *scheduler, uint64_t now_us)
 {
         scheduler->now_us = now_us;
         pw_unread_drop(scheduler);
+        pw_gathering_go_on(scheduler);
         pw_doomed_fail(scheduler);
         pw_admission_scan(scheduler);
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
@@ -260,18 +286,22 @@ bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { retu
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler)
 {
         if ((scheduler->scan && !pw_list_empty(&scheduler->queue)) || !pw_list_empty(&scheduler->unread) ||
-            !pw_list_empty(&scheduler->doomed))
+            !pw_list_empty(&scheduler->doomed) || !pw_list_empty(&scheduler->gathering) ||
+            !pw_list_empty(&scheduler->telling))
                 return 0;
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (scheduler->islands[i] && scheduler->islands[i]->dirty)
                         return 0;
-        return pw_deadlines_next_us(scheduler);
+        return scheduler->gave_up ? pw_min_u64(pw_deadlines_next_us(scheduler), pw_requesters_next_us(scheduler)) :
+                                    pw_deadlines_next_us(scheduler);
 }
 
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us)
 {
         scheduler->now_us = now_us;
         pw_deadlines_expire(scheduler, now_us);
+        if (scheduler->gave_up)
+                pw_requesters_expire(scheduler, now_us);
 }
 
 uint64_t pw_scheduler_ring_at(const struct pw_scheduler *scheduler, uint32_t number)

@@ -8,9 +8,9 @@
  * A run's way. A client writes RUN into its ring (plane/ring.h); the daemon reads it and submits it: the coordinator has it now.
  *
  *   coordinator -> host    EXPECT if inputs are still to come; RESERVE when they are there, or come from runs that were admitted
- *   host -> coordinator    PLACED for each result, then RESERVED: the run is admitted, it has all its rooms or waits with none
- *   coordinator -> island  PREPARE: its record is written to the board that executors read; PREPARED is the answer; START, when all
- *                          records are
+ *   host -> coordinator    PLACED for each result, then RESERVED: it has all its rooms there, or waits with none. The run is
+ *                          admitted when all of its hosts have said so; else they are told to GIVE_BACK (coordinator/gather.c)
+ *   coordinator -> host    PREPARE: its records are written to the boards that executors read; PREPARED is the answer; then START
  *   island -> board        gangs in their order, at most W per device that are not done; NOTICE to islands that wait for them
  *   executor -> daemon     how many gangs it has done, in its board; the island knows which these were
  *   host -> coordinator    RESULT: nobody writes it any more; the store makes its entry READY and wakes who waits. Then DONE
@@ -41,6 +41,14 @@ struct pw_scheduler_params {
 };
 struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err);
 void pw_scheduler_free(struct pw_scheduler *scheduler);
+/* The coordinator of another host may ask for its part of runs here, in that epoch. Errors: PW_EXISTS; PW_BUSY: it was given up,
+ * and gangs of its runs are still at work here; PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_scheduler_coordinator_add(struct pw_scheduler *scheduler, uint32_t host, uint32_t epoch,
+                                                          struct pw_error *ret_err);
+/* Another host is given up, `why` is a sentence. Its runs end here, and its results and programs go; runs of this host's clients
+ * that have anything there fail with PW_HOST_LOST, as does what is run of their programs later, and results that only that host
+ * held are lost. No message of before is believed, nor any until pw_scheduler_coordinator_add() has it back. */
+void pw_scheduler_give_up(struct pw_scheduler *scheduler, uint32_t host, const char *why, uint64_t now_us);
 /* Is there a policy of that name? Errors: PW_INVALID, which lists them. */
 PW_MUST_CHECK enum pw_status pw_policy_check(const char *name, struct pw_error *ret_err);
 /* Another default deadline of admission, for runs submitted from now on. */
@@ -116,6 +124,12 @@ void pw_program_unmake(struct pw_program_row *program); /* one that was never in
  * Errors: PW_NOT_FOUND (a slice), PW_INVALID, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take,
                                                           struct pw_error *ret_err);
+/* One of another host's coordinator, whose slices are open there, and what it is called there. Errors: PW_NOT_FOUND: that is not
+ * known, pw_scheduler_coordinator_add(); PW_EXISTS; as above. */
+struct pw_program_requester { uint32_t coordinator, epoch, program; };
+PW_MUST_CHECK enum pw_status pw_scheduler_program_install_for(struct pw_scheduler *scheduler,
+                                                              const struct pw_program_requester *requester,
+                                                              struct pw_program_row *program_take, struct pw_error *ret_err);
 /* Both at once. *ret_program is its number. Own: the scheduler takes `image_take`. */
 PW_MUST_CHECK enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct pw_image *image_take,
                                                       const struct pw_graph *graph, const char *tenant, uint32_t session,
@@ -163,14 +177,14 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const 
  * epoch), PW_EXISTS (said before), PW_CANCELLED (a START), PW_PROTOCOL (it has no part there, or is not so far). */
 PW_MUST_CHECK enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                                   const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err);
-/* A PREPARE is about to be done: what the board is told, with what is known by now of the run's inputs. Errors: PW_NO_MEMORY,
- * which
- * is to be answered too; those of pw_scheduler_deliver(), which are not. */
+/* A PREPARE is about to be done: what the board of the next island is told, with what is known by now of the run's inputs. Again
+ * while there are `*ret_more` islands. Errors: PW_NO_MEMORY, which is to be answered too; those of pw_scheduler_deliver(), which
+ * are not. */
 PW_MUST_CHECK enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
-                                                    struct pw_message *ret_message, struct pw_error *ret_err);
-/* It is done: PW_OK, or why it could not be, in a sentence. Nothing of a run is ordered before all of its PREPAREs are, and of
- * one of which one failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. Errors: those
- * of
+                                                    struct pw_message *ret_message, bool *ret_more,
+                                                    struct pw_error *ret_err);
+/* It is done in all of them: PW_OK, or why it could not be, in a sentence. Nothing of a run is ordered before that, and of one that
+ * failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. Errors: those of
  * pw_scheduler_deliver(). */
 PW_MUST_CHECK enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                                    enum pw_status status, const char *text, uint64_t now_us,

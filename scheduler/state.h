@@ -3,8 +3,10 @@
 #ifndef PW_SCHEDULER_STATE_H
 #define PW_SCHEDULER_STATE_H
 
-#include "base/table.h"
+#include "base/numbers.h"
+#include "scheduler/coordinator/gather.h"
 #include "scheduler/coordinator/live.h"
+#include "scheduler/island/requester.h"
 #include "scheduler/island/island.h"
 #include "scheduler/scheduler.h"
 
@@ -35,6 +37,7 @@ struct pw_scheduler {
         struct pw_actions actions;
         uint32_t ahead, host, epoch;
         bool linked;                     /* see struct pw_scheduler_params */
+        bool alone;                      /* it is not, and no other host is known, nor has part in a program */
         uint64_t admit_us, cancelled_us;
         const struct pw_policy *policy;
         struct pw_device *devices[PW_DEVICES_MAX];
@@ -42,21 +45,30 @@ struct pw_scheduler {
         struct pw_table slices, programs; /* by number: struct pw_slice_live, struct pw_program */
         uint32_t slice_number, program_number; /* the last ones given */
         struct pw_list all_programs;     /* as they came */
-        struct pw_table runs;            /* number: struct pw_live */
+        struct pw_numbers runs;          /* struct pw_live */
         uint64_t run_count, serial_count;
         struct pw_list waiting;          /* runs whose inputs are not there */
+        struct pw_table awaited;         /* objects of the store that they wait for: struct pw_awaited */
+        struct pw_list telling;          /* struct pw_device_quota: tenants with such that are decided, in turn */
         struct pw_list doomed;           /* runs that arrived, and fail by their inputs, or were refused */
         struct pw_list queue;            /* struct pw_host_run: what waits for rooms, by its arrival number */
         struct pw_list turns;            /* struct pw_device_quota: tenants that have runs in it, in turn */
+        struct pw_list gathering;        /* runs that may go on asking several hosts for rooms */
+        struct pw_list losing;           /* struct pw_live_host: who took over there is to lose what it has; */
+        bool is_losing;                  /* they do, one after the other */
+        uint64_t passes;                 /* ever, over those behind a run */
         struct pw_list unread;           /* runs to be stopped in the next turn, as who read them has ended */
         struct pw_list patient;          /* submitted runs with a deadline, the first one first; */
         struct pw_heap due;              /* those with one that comes out of that order */
         uint32_t *free_slots;            /* of runs' places in boards, below slot_end */
         uint32_t free_slot_count, slot_capacity, slot_end;
+        struct pw_list unadmitted;       /* struct pw_host_run: those with rooms here that other hosts may not have */
         uint32_t queue_count, deferred_count;
+        uint32_t queued_here;    /* runs that wait for rooms of this host */
         uint32_t admitted_count; /* runs that are admitted and have not ended */
         uint64_t arrivals, admissions; /* ever */
         bool scan;                       /* room was given back, or a run arrived */
+        bool scanning;
         uint64_t scans;
         struct pw_table quotas;          /* by tenant: struct pw_device_quota */
         struct pw_list changed_quotas;   /* whose runs have more or less memory than was said */
@@ -68,15 +80,16 @@ struct pw_scheduler {
         struct pw_core_input *asking;    /* what a run reads, while its host is asked: for those of each program */
         uint32_t *asking_slots;
         uint32_t asking_capacity, asking_slot_capacity;
+        struct pw_room *telling_rooms;   /* and what the host answers */
+        uint32_t *telling_slots;
+        uint32_t telling_room_capacity, telling_slot_capacity;
         uint64_t asked_count;            /* RESERVEs, ever */
         /* Those of this host: */
-        struct pw_host_run **host_runs_at; /* by the slots that their coordinator gave them; NULL: none */
-        uint32_t host_run_capacity;
-        uint64_t reservations;           /* the serial of the last RESERVE */
+        struct pw_table requesters;          /* by host: struct pw_requester */
+        struct pw_requester *own;            /* the coordinator of this host */
+        bool gave_up;                        /* another one, ever */
         struct pw_list host_results, idle_host_results[PW_RESULT_POOLS];
         uint32_t idle_host_result_count;
-        struct pw_host_result **host_results_at; /* by the slots that their coordinator gave them; NULL: released */
-        uint32_t host_result_capacity;
         struct pw_ended ended[PW_ENDED_RUNS]; /* a ring */
         uint64_t ended_count;
         struct pw_run_counts counts;
@@ -93,6 +106,13 @@ static inline uint32_t pw_scheduler_number(const struct pw_table *table, uint32_
         return *last;
 }
 
+/* The host's own is found without a table. NULL: it is not known here, or not of that epoch. */
+static inline struct pw_requester *pw_requester_of(const struct pw_scheduler *scheduler, const struct pw_run_id *run)
+{
+        return run->coordinator == scheduler->host && run->epoch == scheduler->epoch ? scheduler->own
+                                                                                      : pw_requester_find(scheduler, run);
+}
+
 static inline struct pw_device *pw_scheduler_device(const struct pw_scheduler *scheduler, uint32_t number)
 {
         return number < PW_DEVICES_MAX ? scheduler->devices[number] : NULL;
@@ -104,10 +124,14 @@ static inline struct pw_device_id pw_scheduler_device_id(const struct pw_schedul
 }
 
 /* deliver.c */
-/* NULL: it is not here, or not any more. */
-struct pw_host_run *pw_host_find(const struct pw_scheduler *scheduler, uint64_t number);
-struct pw_host_run *pw_core_host_run(const struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                                     struct pw_error *ret_err);
+/* Whom a message is about; NULL: it is not here, or not any more. */
+static inline struct pw_host_run *pw_core_host_run(const struct pw_scheduler *scheduler, const struct pw_core_message *message)
+{
+        struct pw_host_run *run = pw_requester_run(scheduler->own, message->slot);
+
+        return run && pw_same_run(&run->id, &message->run) ? run : pw_requester_find_run(scheduler, &message->run, message->slot);
+}
+enum pw_status pw_core_over(const struct pw_run_id *run, struct pw_error *ret_err); /* PW_NOT_FOUND, in a sentence */
 /* From one core to another: handed over at once, or a link's, which takes its time. `body` NULL: nothing comes along. Errors:
  * PW_NO_MEMORY: it is not said, as what comes along is needed; a sentence is not, and is lost then. */
 enum pw_status pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body);
@@ -118,15 +142,16 @@ static inline void pw_host_tell(const struct pw_host_run *run, struct pw_core_me
 
         message->run = run->id;
         message->slot = run->at;
+        message->serial = run->serial;
+        message->host = run->program->scheduler->host;
         pw_core_tell(run->program->scheduler, message, text ? &body : NULL);
 }
 
 /* action.c: append an action; never NULL (a zeroed spare one takes what does not fit in memory, and is lost). */
 struct pw_action *pw_action_add(struct pw_scheduler *scheduler, enum pw_action_kind kind);
 void pw_action_text(struct pw_scheduler *scheduler, struct pw_action *action, const char *text); /* its own copy */
-/* About the run, to or from the island. */
-struct pw_core_message *pw_action_core(struct pw_scheduler *scheduler, const struct pw_run_id *run, uint32_t island,
-                                       enum pw_core_kind kind);
+/* About the run, behind what boards were told so far. */
+struct pw_core_message *pw_action_core(struct pw_scheduler *scheduler, const struct pw_run_id *run, enum pw_core_kind kind);
 struct pw_message *pw_action_message(struct pw_scheduler *scheduler, enum pw_message_kind kind); /* likewise, to the boards */
 struct pw_order_item *pw_action_order(struct pw_scheduler *scheduler); /* NULL: out of memory */
 /* Place for `bytes` bytes in the pool; it may move with the next. NULL: out of memory. */

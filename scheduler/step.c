@@ -8,7 +8,7 @@ static const char *const run_events[] = { "arrive", "reserve", "done", "fail" };
 const struct pw_transition_kind pw_run_transitions = { "run", 1, false, run_states, run_events };
 
 static const char *const host_run_states[] = { "none", "idle", "queued", "reserved" };
-static const char *const host_run_events[] = { "queue", "place", "refuse", "cancel", "done" };
+static const char *const host_run_events[] = { "queue", "place", "refuse", "cancel", "give_back", "done" };
 static const struct pw_transition_kind host_runs = { "host_run", 1, false, host_run_states, host_run_events };
 
 static const char *const fragment_states[] = { "none", "reserved", "recorded", "prepared", "started", "left" };

@@ -34,6 +34,19 @@ static inline void pw_live_step(struct pw_live *live, enum pw_run_event event)
                 pw_live_tell_step(live, from, event);
 }
 
+static inline void pw_live_host_step(struct pw_live *live, uint32_t host, enum pw_live_host_event event)
+{
+        enum pw_live_host_state from = live->hosts[host].state, to = pw_live_host_rules[from][event];
+
+        if (!to) {
+                live->program->scheduler->impossible++;
+                return;
+        }
+        live->hosts[host].state = to;
+        live->hosts_in[from]--;
+        live->hosts_in[to]++;
+}
+
 /* A run on its host. */
 static inline void pw_host_run_step(struct pw_host_run *run, enum pw_host_run_event event)
 {

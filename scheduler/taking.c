@@ -1,6 +1,8 @@
 /* What a run takes from the store: inputs held or given away, slots of results. */
 #include "scheduler/taking.h"
 
+#include "scheduler/coordinator/awaited.h"
+#include "scheduler/state.h"
 #include "store/object.h"
 
 /* Its entry is a claim, which that client may change at any time: where the value lies comes from what was granted, and an entry
@@ -56,7 +58,7 @@ static bool take(struct pw_store *store, uint32_t session, struct pw_run *run, s
                (!given || pw_store_drop(store, session, cell, now_us) == PW_OK);
 }
 
-bool pw_taking_input(struct pw_store *store, uint32_t session, struct pw_run *run, uint32_t input, struct pw_cell cell,
+void pw_taking_input(struct pw_store *store, uint32_t session, struct pw_run *run, uint32_t input, struct pw_cell cell,
                      uint64_t now_us)
 {
         struct pw_input_place *place = &run->inputs[input];
@@ -65,9 +67,9 @@ bool pw_taking_input(struct pw_store *store, uint32_t session, struct pw_run *ru
 
         *place = (struct pw_input_place){ .source = PW_INPUT_HOST, .status = PW_GONE };
         if (!object || pw_store_unclaimed(store, cell)) /* what no run makes: to wait for it may be to wait for itself */
-                return false;
+                return;
         if (!take(store, session, run, place, object, cell, now_us))
-                return false;
+                return;
         place->object = object;
         place->status = PW_OK;
         if (pw_object_result(object)) {
@@ -77,10 +79,11 @@ bool pw_taking_input(struct pw_store *store, uint32_t session, struct pw_run *ru
                 locate_moved(store, object, place);
         } else if (pw_store_watch(store, object)) {
                 pw_taking_locate(store, object, place);
-        } else {
+        } else if (pw_awaited_add(pw_live_of(run), input)) {
                 place->pending = true;
+        } else {
+                place->status = PW_NO_MEMORY;
         }
-        return place->pending;
 }
 
 void pw_taking_scanned(struct pw_store *store, struct pw_run *run)

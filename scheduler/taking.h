@@ -7,9 +7,9 @@
 #include "store/store.h"
 
 /* Fill in an input of `run`, which `session` names in `cell`: the run holds it, or has what was given away
- * (PW_RUN_INPUT_DONATED); it says where it lies, or why there is none. True: a client has still to decide it, and the store is
- * going to say so (READY); then pw_taking_locate(). */
-bool pw_taking_input(struct pw_store *store, uint32_t session, struct pw_run *run, uint32_t input, struct pw_cell cell,
+ * (PW_RUN_INPUT_DONATED); it says where it lies, or why there is none, or is `pending`: a client has still to decide it, and the
+ * run is told when it has. */
+void pw_taking_input(struct pw_store *store, uint32_t session, struct pw_run *run, uint32_t input, struct pw_cell cell,
                      uint64_t now_us);
 /* What a client's object is and where it lies, now that it is decided. */
 void pw_taking_locate(struct pw_store *store, const struct pw_object *object, struct pw_input_place *place);

@@ -5,7 +5,10 @@
 #include "base/memory.h"
 #include "base/size.h"
 
-#define TYPE_BYTES ((int64_t)(sizeof(struct pw_result_type) + PW_HEAP_BYTES))
+static int64_t type_bytes(const struct pw_result_type *type)
+{
+        return (int64_t)(sizeof *type + type->host_count * sizeof *type->hosts + PW_HEAP_BYTES);
+}
 
 static uint64_t shard_bytes(const struct pw_result_type *type, uint32_t place)
 {
@@ -16,22 +19,41 @@ static uint64_t shard_bytes(const struct pw_result_type *type, uint32_t place)
         return pw_box_elements(&box) * pw_dtype_bytes(value->dtype);
 }
 
-struct pw_result_type *pw_type_new(const struct pw_image_value *value, const uint32_t mesh[PW_MESH_AXES_MAX])
+/* False: out of memory. */
+static bool count_hosts(const struct pw_program *program, const struct pw_slice_map *map, uint32_t *ret_count)
 {
-        struct pw_result_type *type = calloc(1, sizeof *type);
+        bool *seen = calloc(program->host_count + 1, sizeof *seen);
+
+        for (uint32_t place = 0; seen && place < map->device_count; place++) {
+                uint32_t host = pw_program_host(program, map->places[place].host);
+                *ret_count += !seen[host];
+                seen[host] = true;
+        }
+        free(seen);
+        return seen;
+}
+
+struct pw_result_type *pw_type_new(const struct pw_program *program, const struct pw_image_value *value)
+{
+        struct pw_result_type *type = calloc(1, sizeof *type + program->host_count * sizeof *type->hosts);
+        const struct pw_slice_map *map = &program->row.slices[value->slice];
         uint64_t first;
 
-        if (!type)
+        if (!type || !count_hosts(program, map, &type->slice_hosts)) {
+                free(type);
                 return NULL;
+        }
         type->value = *value;
-        memcpy(type->mesh, mesh, sizeof type->mesh);
+        memcpy(type->mesh, map->mesh, sizeof type->mesh);
         type->users = 1;
+        type->host_count = program->host_count;
+        memcpy(type->hosts, program->hosts, program->host_count * sizeof *type->hosts);
         /* Cannot overflow: the program was lowered with it. */
         if (pw_dims_bytes(value->dtype, &value->dims, &type->bytes, NULL) != PW_OK)
                 type->bytes = 0;
         /* No shard is larger than the first, none smaller than the last: split_box(). */
         first = shard_bytes(type, 0);
-        if (first == shard_bytes(type, pw_mesh_count(mesh) - 1))
+        if (first == shard_bytes(type, pw_mesh_count(map->mesh) - 1))
                 type->each_bytes = first;
         return type;
 }
@@ -41,12 +63,20 @@ uint64_t pw_type_shard_bytes(const struct pw_result_type *type, uint32_t place)
         return type->each_bytes ? type->each_bytes : shard_bytes(type, place);
 }
 
+bool pw_type_lives_on(const struct pw_result_type *type, uint32_t place_count, const _Atomic uint64_t *lost)
+{
+        for (uint32_t i = 0; i < place_count; i++)
+                if (pw_living_replica(&type->value.sharding, type->mesh, i, lost) == UINT32_MAX)
+                        return false;
+        return true;
+}
+
 void pw_type_leave(struct pw_result_type *type, struct pw_scheduler *scheduler, struct pw_device_quota *quota)
 {
         if (!type || --type->users)
                 return;
         if (type->outlived)
-                pw_quota_records(scheduler, quota, -TYPE_BYTES);
+                pw_quota_records(scheduler, quota, -type_bytes(type));
         free(type);
 }
 
@@ -57,7 +87,7 @@ void pw_types_leave(struct pw_program *program)
 
                 if (type && type->users > 1) {
                         type->outlived = true;
-                        pw_quota_records(program->scheduler, program->quota, TYPE_BYTES);
+                        pw_quota_records(program->scheduler, program->quota, type_bytes(type));
                 }
                 pw_type_leave(type, program->scheduler, program->quota);
         }

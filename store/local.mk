@@ -1,10 +1,11 @@
 noinst_LTLIBRARIES += store/libstore.la
+store_libstore_la_LIBTOOLFLAGS = --tag=disable-shared
 store_libstore_la_SOURCES = store/account/audit.c store/account/count.c store/account/holder.c store/account/keep.c \
 	store/account/quota.c store/object/donate.c store/object/ending.c store/object/future.c store/object/scan.c \
 	store/name/asker.c store/name/lease.c store/name/name.c store/name/wanted.c store/object/move.c store/object/object.c store/object/reclaim.c store/object/ref.c store/object/step.c \
 	store/object/transfer.c store/object/watch.c store/room/extent.c store/room/extent_end.c store/room/hole.c store/room/idle.c \
 	store/room/pages.c store/room/pass.c store/room/place.c store/room/refusal.c store/room/room.c store/room/search.c \
-	store/store.c
+	store/room/vain.c store/store.c
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
 noinst_HEADERS += store/account/quota.h store/action.h store/counts.h store/name.h store/name/name_private.h store/naming.h store/object.h store/object/step.h store/parts.h store/state.h store/store.h
 EXTRA_DIST += store/README.md
@@ -15,7 +16,7 @@ store_tests = store/account/audit_test store/object/ending_test store/object/fut
 	store/model_test store/name/lease_test store/name/name_test store/name/name_world_test store/object/reclaim_test \
 	store/object/ref_test store/room/room_test \
 	store/room/queue_test store/room/search_test
-store_tests += store/object/move_test store/account/quota_test store/object/transfer_test store/object/wide_test
+store_tests += store/room/vain_test store/object/move_test store/account/quota_test store/object/transfer_test store/object/wide_test
 check_PROGRAMS += $(store_tests)
 TESTS += $(store_tests)
 store_test_libs = store/libstore.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
@@ -49,6 +50,8 @@ store_room_room_test_SOURCES = store/room/room_test.c store/room/host_test.h $(s
 store_room_room_test_LDADD = $(store_test_libs)
 store_room_queue_test_SOURCES = store/room/queue_test.c store/room/host_test.h $(store_fixture)
 store_room_queue_test_LDADD = $(store_test_libs)
+store_room_vain_test_SOURCES = store/room/vain_test.c store/room/host_test.h $(store_fixture)
+store_room_vain_test_LDADD = $(store_test_libs)
 store_room_search_test_SOURCES = store/room/search_test.c $(store_fixture)
 store_room_search_test_LDADD = $(store_test_libs)
 store_object_transfer_test_SOURCES = store/object/transfer_test.c $(store_fixture)

@@ -113,6 +113,8 @@ void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, e
 struct told { uint32_t count, looks; struct pw_holders_of of; /* the last one's */ char text[360]; };
 void pw_room_give_up(struct pw_store *store, const struct request *request, struct told *told); /* what it waits for did not come */
 
+/* vain.c: tell it that it would wait in vain; false: it was not told, or not yet. `came`: something did since the last look */
+bool pw_room_refuse_vain(struct pw_store *store, struct request *request, bool came);
 /* holder.c */
 struct pw_charge pw_object_charge(struct pw_store *store, const struct extent *extent, const struct pw_object *object);
 

@@ -130,7 +130,7 @@ struct segment {
         struct tenant *tenant;
         struct session *session;   /* its producer, also when that ended; NULL: none */
         bool ended, dead;          /* the session; its process */
-        bool idle_told;
+        bool idle_told, awaited;   /* awaited: FUTURES: a request may be told that it waits in vain when the next one is decided */
         struct pw_map map;
         struct pw_hint_page *hints;
         struct pw_range *slots, *rooms; /* rooms: of a FUTURES segment, shard lists and texts */
@@ -199,13 +199,13 @@ struct request {
         struct pw_room_request ask;
         struct session *session;   /* NULL: ended */
         struct tenant *tenant;
-        bool over;                 /* its tenant's quota; else memory is missing */
+        bool over, cancelled;      /* over: its tenant's quota; else memory is missing */
         struct extent *extent;     /* being populated; NULL: none, or gone with its segment */
         uint64_t arrived;          /* grants when it came */
         struct search search, own_search; /* for idle slots: of all; among those of its tenant */
         uint64_t retry_us;         /* the system had no memory for it: not before then; 0: it had */
+        struct { uint32_t next; bool no, awaits; uint64_t slots; } vain; /* vain.c: extent; it is not, yet; slots so far */
         uint32_t turns;            /* that it had */
-        bool cancelled;
 };
 
 struct pw_store {

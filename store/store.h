@@ -97,6 +97,7 @@ struct pw_room_request {
         uint64_t token;        /* comes back in GRANT, LOOK_AGAIN or REFUSE */
         uint32_t session, lane;
         bool futures, inline_only;
+        bool alone;            /* nobody else in its process gives anything back meanwhile */
         uint32_t size_class, count;
         uint64_t need_bytes;   /* for messages */
         uint64_t now_us;
@@ -104,8 +105,9 @@ struct pw_room_request {
 };
 /* Grant an extent, or queue: for memory, or for what the tenant's quota allows (pass.c). Before it queues, idle slots of others are
  * taken back; a request that can never fit is refused at once (PW_TOO_LARGE), and so is one of a lane that waits for such room
- * (PW_LIMIT). The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did and
- * an extent does not fit. */
+ * (PW_LIMIT). So is, at once or when it is found out, one for futures for which its own session alone could make place
+ * (PW_NO_SPACE). The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did
+ * and an extent does not fit. */
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *request);
 void pw_store_room_cancel(struct pw_store *store, uint64_t token);
 /* The worker did what POPULATE asked for. PW_NO_SPACE: the system has none, it waits; else a status other than PW_OK refuses the
@@ -200,8 +202,9 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
 void pw_store_scan_again(struct pw_store *store, struct pw_object *object);
 /* Of a result that goes on: the devices of these shards (base/bits.h, as many as there are) were lost; others hold the same. */
 void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, const _Atomic uint64_t *shards);
-/* A result whose memory is gone: READY to LOST. `text`: why; NULL or without room for it: the status alone says so. */
-void pw_store_lose(struct pw_store *store, struct pw_object *object, const char *text, uint64_t now_us);
+/* A result whose memory is gone: READY to LOST. `why`: PW_DEVICE_LOST, PW_HOST_LOST. `text`: how; NULL or without room for it: the
+ * status alone says so. */
+void pw_store_lose(struct pw_store *store, struct pw_object *object, enum pw_status why, const char *text, uint64_t now_us);
 /* Ask to be told (action READY) when a client's PENDING object is decided: sets RING. True: it is decided already. */
 bool pw_store_watch(struct pw_store *store, struct pw_object *object);
 /* A doorbell of a session rang: look at its watched entries. */

@@ -14,11 +14,12 @@ soak: all
 .PHONY: soak
 
 # A host in one process under virtual time, from a seed.
-world_sources = tests/world/client/client.c tests/world/daemon.c tests/world/executor.c tests/world/holders.c tests/world/link.c \
-	tests/world/passing.c tests/world/program.c tests/world/client/share.c tests/world/states.c tests/world/client/store.c tests/world/world.c program/graph/graph_make.c
-noinst_HEADERS += tests/world/client/store.h tests/world/world.h
+world_sources = tests/world/client/claim.c tests/world/client/client.c tests/world/client/metadata.c tests/world/daemon.c tests/world/executor.c tests/world/holders.c tests/world/link.c \
+	tests/world/passing.c tests/world/program.c tests/world/client/share.c tests/world/states.c tests/world/client/store.c tests/world/client/transfer.c tests/world/world.c program/graph/graph_make.c
+hosts_sources = tests/world/hosts/links.c tests/world/hosts/play.c tests/world/hosts/program.c
+noinst_HEADERS += tests/world/client/claim.h tests/world/client/store.h tests/world/hosts/play.h tests/world/world.h
 EXTRA_DIST += tests/world/README.md
-world_tests = tests/world/admission_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
+world_tests = tests/world/admission_test tests/world/hosts/chain_test tests/world/hosts/given_up_test tests/world/hosts/hosts_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
 	tests/world/message_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/policy_test \
 	tests/world/refused_test tests/world/world_test
 check_PROGRAMS += $(world_tests)
@@ -27,6 +28,12 @@ world_test_libs = daemon/libboard.la scheduler/libscheduler.la store/libstore.la
 tests_world_admission_test_SOURCES = tests/world/admission_test.c tests/world/admission.h $(world_sources)
 tests_world_admission_test_LDADD = $(world_test_libs)
 tests_world_admission_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc
+tests_world_hosts_hosts_test_SOURCES = tests/world/hosts/hosts_test.c $(hosts_sources) program/graph/graph_make.c
+tests_world_hosts_hosts_test_LDADD = $(world_test_libs)
+tests_world_hosts_chain_test_SOURCES = tests/world/hosts/chain_test.c $(hosts_sources) program/graph/graph_make.c
+tests_world_hosts_chain_test_LDADD = $(world_test_libs)
+tests_world_hosts_given_up_test_SOURCES = tests/world/hosts/given_up_test.c $(hosts_sources) program/graph/graph_make.c
+tests_world_hosts_given_up_test_LDADD = $(world_test_libs)
 tests_world_waiting_test_SOURCES = tests/world/waiting_test.c tests/world/admission.h $(world_sources)
 tests_world_waiting_test_LDADD = $(world_test_libs)
 tests_world_check_test_SOURCES = tests/world/check_test.c $(world_sources)

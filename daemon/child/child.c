@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "daemon/child/child_board.h"
 #include "daemon/child/spawn.h"
+#include "daemon/session/complaint.h"
 
 #include <event2/event.h>
 #include <inttypes.h>
@@ -207,12 +208,28 @@ static void say_in_what(const struct pw_child *child, char *text, size_t bytes)
                 snprintf(text, bytes, "no gang");
 }
 
+/* Functions of clients may end it again and again. */
+static void log_end(const struct pw_child *child)
+{
+        struct pw_daemon *daemon = child->daemon;
+        char who[40], in_what[340], line[700];
+
+        name_child(child, who);
+        say_in_what(child, in_what, sizeof in_what);
+        snprintf(line, sizeof line, "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u", who, (int)child->pid,
+                 child->ended_how, in_what, child->crashes);
+        if (daemon->phase >= PW_STOPPING)
+                pw_log(&daemon->log, PW_LOG_DEBUG, "%s", line);
+        else
+                pw_complain(daemon, PW_LOG_OTHERS, "%s", line);
+}
+
 static void on_exited(evutil_socket_t fd, short what, void *context)
 {
         struct pw_child *child = context;
         struct pw_daemon *daemon = child->daemon;
         siginfo_t info = { 0 };
-        char who[40], in_what[340];
+        enum pw_status status;
         bool was_useful;
 
         (void)what;
@@ -221,9 +238,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
                 event_add(child->exited, NULL);
                 return;
         }
-        name_child(child, who);
         note_end(child, &info);
-        say_in_what(child, in_what, sizeof in_what);
         if (child->session)
                 pw_session_end(child->session, NULL);
         event_free(child->exited);
@@ -234,16 +249,14 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         forget_segments(child);
         was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
-        pw_log(&daemon->log, daemon->phase >= PW_STOPPING ? PW_LOG_DEBUG : PW_LOG_WARNING,
-               "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u", who, (int)child->pid, child->ended_how, in_what,
-               child->crashes);
+        log_end(child);
         if (daemon->phase >= PW_STOPPING)
                 return;
+        status = child->kill_reason[0] ? child->kill_status : is_overrun(&info) && !is_describer(child) ? PW_OVERRUN : PW_CRASHED;
         if (is_describer(child))
-                daemon->children.calls->describer_down(daemon, child->ended_how);
+                daemon->children.calls->describer_down(daemon, status, child->ended_how);
         else
-                pw_child_board_down(child, child->kill_reason[0] ? child->kill_status : is_overrun(&info) ? PW_OVERRUN : PW_CRASHED,
-                                    child->ended_how);
+                pw_child_board_down(child, status, child->ended_how);
         daemon->loop.more = true;
         start_again(child);
 }

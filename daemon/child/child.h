@@ -40,10 +40,11 @@ struct pw_child {
 struct pw_child_calls {
         /* A session of the child at the other end of the socket. Own: `fd_take`. */
         enum pw_status (*connect)(struct pw_daemon *daemon, int fd_take, pid_t pid, struct pw_error *ret_err);
-        /* The describer attached; its session has ended, which may be before its process has; its process has ended, `how`. */
+        /* The describer attached; its session has ended, which may be before its process has; its process has ended, `how`: by
+         * itself (PW_CRASHED), or as pw_child_kill() said. */
         void (*describer_up)(struct pw_daemon *daemon, struct pw_dsession *session);
         void (*describer_detached)(struct pw_daemon *daemon);
-        void (*describer_down)(struct pw_daemon *daemon, const char *how);
+        void (*describer_down)(struct pw_daemon *daemon, enum pw_status status, const char *how);
 };
 
 /* Boards, bells, and all children started. `calls` is kept. */

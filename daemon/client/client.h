@@ -1,7 +1,8 @@
 /* Clients and children as they come and go: a session's life, its handshake, what it says, its process.
  *
  * Life: accepted (no role yet) -> attached (Hello) -> ended (socket closed, protocol broken, process dead) -> freed at the end of a
- * turn, lane by lane. What the store knows of it may outlive it: rooms that a living process might still write into.
+ * turn, lane by lane, program by program. What the store knows of it may outlive it: rooms that a living process might still write
+ * into.
  */
 #ifndef PW_DAEMON_CLIENT_CLIENT_H
 #define PW_DAEMON_CLIENT_CLIENT_H
@@ -22,7 +23,7 @@ void pw_listening_tick(struct pw_daemon *daemon, uint64_t now_us);
 /* A session over a connected socket (accepted, or a child's pair). Own: `fd_take`. */
 PW_MUST_CHECK enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, uid_t uid,
                                             struct pw_dsession **ret_session, struct pw_error *ret_err);
-/* Free some of those that ended, or some of their lanes: what a turn has time for. */
+/* Free some of those that ended, or of their lanes, programs and slices: what a turn has time for. */
 void pw_sessions_reap(struct pw_daemon *daemon);
 void pw_sessions_done(struct pw_daemon *daemon);
 

@@ -11,8 +11,10 @@
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
 #include "daemon/own_file.h"
+#include "daemon/session/complaint.h"
 #include "daemon/session/kept.h"
 #include "daemon/settings/operators.h"
+#include "daemon/work/ending.h"
 #include "daemon/work/program.h"
 
 #include <errno.h>
@@ -26,7 +28,7 @@
 #include <sys/un.h>
 
 #define ACCEPT_BUDGET 64
-#define REAPED_PART 128u /* lanes of ended sessions, and sessions, that are let go in a turn: well below a millisecond */
+#define REAPED_PART 128u /* lanes and slices of ended sessions, and sessions, let go in a turn: well below a millisecond */
 #define LISTEN_AGAIN_US 10000
 #define FDS_OF_CLIENT 5u /* socket, and once more while its replies wait, pidfd, memory twice */
 #define PEERPIDFD 77 /* SO_PEERPIDFD, which headers do not know yet */
@@ -59,12 +61,12 @@ static enum pw_status bind_socket(struct pw_daemon *daemon, struct pw_error *ret
 }
 
 /* One line of the log for all that are refused in a row. */
-static void refuse(struct pw_daemon *daemon, int fd, const struct pw_error *err)
+static void refuse(struct pw_daemon *daemon, int fd, uid_t uid, const struct pw_error *err)
 {
         if (fd >= 0)
                 pw_session_refuse(fd, err->status, err->text);
         if (!daemon->clients.refusing)
-                pw_log(&daemon->log, PW_LOG_WARNING, "connection refused reason=\"%s\"", err->text);
+                pw_complain(daemon, uid, "connection refused reason=\"%s\"", err->text);
         daemon->clients.refusing = true;
         daemon->counters.refused++;
 }
@@ -92,7 +94,7 @@ static bool refuse_next(struct pw_daemon *daemon, int number)
                      "pathwaysd has no descriptor left for another session (%s; its limit is %llu): close sessions, or raise the "
                      "limit", strerrorname_np(number), (unsigned long long)limit.rlim_cur);
         if (fd >= 0) { /* else nobody was there: the kernel looks for a descriptor first */
-                refuse(daemon, fd, &err);
+                refuse(daemon, fd, PW_LOG_OTHERS, &err);
                 pw_closer_take_socket(daemon, &fd);
                 came = true;
         }
@@ -196,12 +198,12 @@ static void accept_one(struct pw_daemon *daemon, int fd)
         (void)!setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &inline_, sizeof inline_);
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0 || peer.pid == 0) {
                 pw_error_set(&err, PW_DENIED, "pathwaysd cannot see this process from where it runs");
-                refuse(daemon, fd, &err);
+                refuse(daemon, fd, PW_LOG_OTHERS, &err);
                 pw_closer_take_socket(daemon, &fd);
                 return;
         }
         if (check_place(daemon, fd, peer.uid, &err) != PW_OK) {
-                refuse(daemon, fd, &err);
+                refuse(daemon, fd, peer.uid, &err);
                 pw_closer_take_socket(daemon, &fd);
         } else if (pw_session_new(daemon, fd, peer.pid, peer.uid, &session, &err) == PW_OK) {
                 daemon->clients.refusing = false;
@@ -210,7 +212,7 @@ static void accept_one(struct pw_daemon *daemon, int fd)
                 if (is_dead(peer_fd))
                         pw_session_end(session, "its process is dead, its number perhaps another's by now");
         } else {
-                refuse(daemon, -1, &err);
+                refuse(daemon, -1, peer.uid, &err);
         }
 }
 
@@ -350,7 +352,7 @@ static void leave_store(struct pw_dsession *session)
         pw_store_session_end(daemon->store, session->number, dead, pw_now_us());
 }
 
-/* Everything but what the store has of it. */
+/* Everything but what the store has of it, and what it may have very many of. */
 static void hang_up(struct pw_dsession *session)
 {
         session->ended = true;
@@ -378,8 +380,8 @@ static void end(struct pw_dsession *session, const char *why)
         if (session->ended)
                 return; /* it left with a record that cannot be */
         if (why)
-                pw_log(&daemon->log, PW_LOG_WARNING, "session ended session=%u client=%s reason=\"%s\"", session->number,
-                       session->client, why);
+                pw_complain(daemon, session->tenant->uid, "session ended session=%u client=%s reason=\"%s\"", session->number,
+                            session->client, why);
         else
                 pw_log(&daemon->log, PW_LOG_DEBUG, "session ended session=%u client=%s", session->number, session->client);
         daemon->loop.doing = "the end of a session";
@@ -443,7 +445,7 @@ void pw_sessions_reap(struct pw_daemon *daemon)
                 struct pw_dsession *session = pw_list_first(&daemon->clients.ended, struct pw_dsession, of_ended);
 
                 pw_list_remove(&session->of_ended);
-                if (!pw_lanes_end(session, &part)) {
+                if (!pw_lanes_end(session, &part) || !pw_work_ending_go_on(session, &part)) {
                         pw_list_append(&daemon->clients.ended, &session->of_ended); /* behind others */
                         break;
                 }

@@ -37,7 +37,6 @@ static void free_tenant(struct pw_tenant *tenant)
 {
         pw_list_remove(&tenant->speakers.turn); /* who never said Hello may still stand in line */
         pw_recount_free(tenant);
-        pw_list_remove(&tenant->of_ready);
         pw_compiling_free(tenant->compiling);
         pw_freezer_free(tenant->freezer);
         if (tenant->hints)

@@ -3,7 +3,7 @@
 #include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/waits.h"
-#include "daemon/work/submit.h"
+#include "scheduler/coordinator/awaited.h"
 
 #include <inttypes.h>
 
@@ -214,7 +214,7 @@ enum pw_status pw_list_object(struct pw_lister *lister)
         list_grantee(lister, looking.object);
         pw_object_each_ref(looking.object, list_holder, &looking);
         lister->rows->truncated |= !pw_waits_each(lister->daemon, NULL, list_sleeper, &looking);
-        pw_submit_each_waiting(lister->daemon, looking.object, list_waiting_run, &looking);
+        pw_scheduler_each_waiting(lister->daemon->scheduler, looking.object, list_waiting_run, &looking);
         if (pw_object_result(looking.object))
                 pw_scheduler_each_live(lister->daemon->scheduler, match_run, &looking);
         return PW_OK;

@@ -10,6 +10,7 @@
 #include "daemon/memory/recount.h"
 #include "daemon/meta/carry.h"
 #include "daemon/notify.h"
+#include "daemon/session/complaint.h"
 #include "daemon/work/shape/describe.h"
 
 #define BOARDS_US 1000000u /* how long boards are not looked at while runs are in flight: nobody rings for what is wrong there */
@@ -44,6 +45,7 @@ static const struct timer {
         { "recounts", pw_recounts_next_us, wake },
         { "shape functions", pw_describe_next_us, pw_describe_tick },
         { "children", pw_children_next_us, pw_children_tick },
+        { "lines that the log left out", pw_complaints_next_us, pw_complaints_tick },
         { "connections without a Hello", pw_strangers_next_us, pw_strangers_tick },
         { "listening again", pw_listening_next_us, pw_listening_tick },
         { "connections of --http", pw_http_next_us, pw_http_tick },

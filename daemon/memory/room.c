@@ -80,6 +80,7 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
                                                          .lane = request->lane,
                                                          .futures = request->futures,
                                                          .inline_only = request->inline_only,
+                                                         .alone = request->alone,
                                                          .size_class = request->size_class,
                                                          .count = request->count,
                                                          .need_bytes = request->room_bytes,

@@ -68,6 +68,7 @@ struct pw_dsession {
         struct pw_list of_scan;     /* in its tenant's `scanning` or `scan_next`, or the daemon's; else alone */
         struct pw_list room_waits;  /* for room: room.c */
         struct pw_table slices, programs; /* handle -> this */
+        uint32_t slices_at, programs_at; /* cursors: what is before them has gone, when the session has ended */
         struct pw_list jobs;        /* its compilations under way: program.c */
         uint32_t job_count;
 };

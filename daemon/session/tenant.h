@@ -47,7 +47,6 @@ struct pw_tenant {
         struct pw_list of_scanning; /* in daemon->clients.scanning, or alone */
         struct pw_list submitted, batch; /* runs that were read, and those whose scan is under way */
         struct pw_list of_submitted; /* in daemon->work.submitted, or alone */
-        struct pw_list ready, of_ready; /* objects whose runs are to be told; in daemon->work.ready, or alone */
         uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
         struct pw_freezer *freezer; /* NULL: nobody froze anything */

@@ -9,12 +9,12 @@
 #include "daemon/work/compiling.h"
 #include "daemon/work/shape/describe.h"
 #include "daemon/work/place.h"
-#include "daemon/work/slice.h"
 
 #include <malloc.h>
 
 #define LARGE_BYTES (1u << 20)
 #define BEGUN_MAX 4u /* of a tenant; one of them is at a thread */
+#define PROGRAMS_MAX 16384u /* of a session, with those under way */
 
 /* A compilation under way. */
 struct job {
@@ -362,13 +362,20 @@ static struct job *new_job(struct pw_dsession *session)
 static enum pw_status take(struct pw_dsession *session, uint64_t id, struct pw_frame *frame, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = session->daemon;
-        enum pw_status status = pw_kept_ask(daemon, session->tenant, PW_KEPT_COMPILING, frame->bytes, ret_err);
-        struct job *job = status == PW_OK ? new_job(session) : NULL;
+        enum pw_status status;
+        struct job *job;
         uint8_t *buffer;
         uint64_t bytes;
 
+        if (session->programs.count + session->job_count >= PROGRAMS_MAX)
+                return pw_error_set(ret_err, PW_LIMIT,
+                                    "the session has %u programs, as many as it may: free some (pw_program_free), or connect once "
+                                    "more for others",
+                                    session->programs.count + session->job_count);
+        status = pw_kept_ask(daemon, session->tenant, PW_KEPT_COMPILING, frame->bytes, ret_err);
         if (status != PW_OK)
                 return status;
+        job = new_job(session);
         if (!job)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
         status = pw_decoder_detach(&session->decoder, frame, &buffer, &bytes, ret_err);
@@ -438,26 +445,18 @@ void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t 
 
 void pw_programs_session_end(struct pw_dsession *session)
 {
-        struct pw_daemon *daemon = session->daemon;
-        uint64_t program;
-
         while (!pw_list_empty(&session->jobs)) {
                 struct job *job = pw_list_first(&session->jobs, struct job, of_session);
                 bool waits = !job->begun, asked = job->asked_us, looks = job->asker;
 
                 leave_session(job);
                 if (asked)
-                        pw_describe_forget(daemon, job);
+                        pw_describe_forget(session->daemon, job);
                 if (waits)
                         pw_list_remove(&job->work.link);
                 if (waits || asked || looks)
                         free_job(job);
         }
-        for (uint32_t i = 0; pw_table_next_key(&session->programs, &i, &program);)
-                pw_scheduler_program_free(daemon->scheduler, (uint32_t)program);
-        pw_table_done(&session->programs);
-        session->programs = (struct pw_table){ 0 };
-        pw_slices_session_end(session);
 }
 
 void pw_programs_done(struct pw_daemon *daemon)

@@ -15,7 +15,7 @@ uint64_t pw_program_request_id(const struct pw_frame *frame, bool *ret_compiles)
 /* Request `id`, one to compile, is taken, or refused. */
 void pw_program_take(struct pw_dsession *session, uint64_t id, const struct pw_frame *frame);
 void pw_program_free_request(struct pw_dsession *session, uint64_t id, uint32_t program);
-/* Its programs and slices go, its compilations under way when they come to the end of a step. */
+/* Its compilations under way go when they come to the end of a step. Its programs: ending.h. */
 void pw_programs_session_end(struct pw_dsession *session);
 /* No thread compiles any more: what was under way goes. */
 void pw_programs_done(struct pw_daemon *daemon);

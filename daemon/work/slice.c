@@ -9,6 +9,7 @@
 /* What a slice of a session takes of the heap: its record, places in tables, and two lists of its devices. */
 #define SLICE_BYTES 180
 #define SLICE_DEVICE_BYTES 4
+#define SLICES_MAX 65536u /* of a session */
 
 static int64_t slice_bytes(struct pw_dsession *session, uint32_t slice)
 {
@@ -17,7 +18,7 @@ static int64_t slice_bytes(struct pw_dsession *session, uint32_t slice)
         return SLICE_BYTES + (map ? (int64_t)map->device_count : 0) * SLICE_DEVICE_BYTES;
 }
 
-static void close_slice(struct pw_dsession *session, uint32_t slice)
+void pw_slice_end(struct pw_dsession *session, uint32_t slice)
 {
         pw_kept_count(session->daemon, session->tenant, PW_KEPT_PROGRAMS, -slice_bytes(session, slice));
         pw_scheduler_slice_close(session->daemon->scheduler, slice);
@@ -39,6 +40,9 @@ static enum pw_status open_slice(struct pw_dsession *session, const Pathways__Wi
         if (request->n_mesh > PW_MESH_AXES_MAX)
                 return pw_error_set(ret_err, PW_INVALID, "slice: a mesh of %zu axes, %d at most", request->n_mesh,
                                     PW_MESH_AXES_MAX);
+        if (session->slices.count >= SLICES_MAX)
+                return pw_error_set(ret_err, PW_LIMIT, "slice: the session has %u slices open, as many as it may: close some",
+                                    session->slices.count);
         for (size_t i = 0; i < request->n_mesh; i++)
                 ask.mesh[i] = request->mesh[i];
         status = pw_kept_ask(daemon, session->tenant, PW_KEPT_PROGRAMS,
@@ -85,16 +89,6 @@ void pw_slice_close_request(struct pw_dsession *session, uint64_t id, uint32_t s
                 pw_session_reply_error(session, id, PW_NOT_FOUND, "the session has no such slice");
                 return;
         }
-        close_slice(session, slice);
+        pw_slice_end(session, slice);
         pw_session_reply_ok(session, id);
-}
-
-void pw_slices_session_end(struct pw_dsession *session)
-{
-        uint64_t slice;
-
-        for (uint32_t i = 0; pw_table_next_key(&session->slices, &i, &slice);)
-                close_slice(session, (uint32_t)slice);
-        pw_table_done(&session->slices);
-        session->slices = (struct pw_table){ 0 };
 }

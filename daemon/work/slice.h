@@ -7,6 +7,7 @@
 
 void pw_slice_open_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__SliceOpen *request);
 void pw_slice_close_request(struct pw_dsession *session, uint64_t id, uint32_t slice);
-void pw_slices_session_end(struct pw_dsession *session);
+/* One that the session has, or had until now. */
+void pw_slice_end(struct pw_dsession *session, uint32_t slice);
 
 #endif

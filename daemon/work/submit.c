@@ -2,90 +2,20 @@
 #include "daemon/work/submit.h"
 
 #include "base/memory.h"
-#include "daemon/memory/segment.h"
+#include "daemon/session/complaint.h"
 #include "daemon/session/lane.h"
 #include "scheduler/taking.h"
 #include "store/object.h"
 
-#include <stdio.h>
-
 /* A run that was read: waiting for the scan. */
 struct waiting_run { struct pw_list link; struct pw_run *run; };
-/* An object of a client that runs wait for to be sealed, in the daemon's table of them; or that was, in the list of its tenant's
- * whose runs are told. It goes with the last of them. */
-struct awaited { struct pw_list of_ready, watches; struct pw_object *object; };
-struct watch { struct pw_list link; struct awaited *of; struct pw_run *run; uint32_t input; };
 #define BATCH_MAX 4096u /* runs of a tenant in a turn, each by its weight */
-#define TOLD_MAX 256u /* runs in a turn, likewise */
-#define TOLD_OF_TENANT 32u /* of those, before another tenant's */
-
-static struct awaited *awaited_of(struct pw_daemon *daemon, struct pw_object *object)
-{
-        struct awaited *awaited = pw_table_get(&daemon->work.watched, (uintptr_t)object);
-
-        if (awaited || !(awaited = malloc(sizeof *awaited)))
-                return awaited;
-        if (!pw_table_put(&daemon->work.watched, (uintptr_t)object, awaited)) {
-                free(awaited);
-                return NULL;
-        }
-        awaited->object = object;
-        pw_list_init(&awaited->watches);
-        pw_list_init(&awaited->of_ready);
-        return awaited;
-}
-
-/* The last run of it was told, or needs it no more. */
-static void awaited_done(struct pw_daemon *daemon, struct awaited *awaited)
-{
-        if (!pw_list_empty(&awaited->watches))
-                return;
-        if (pw_table_get(&daemon->work.watched, (uintptr_t)awaited->object) == awaited)
-                pw_table_remove(&daemon->work.watched, (uintptr_t)awaited->object);
-        pw_list_remove(&awaited->of_ready);
-        free(awaited);
-}
-
-static bool watch_object(struct pw_daemon *daemon, struct pw_run *run, uint32_t input)
-{
-        struct watch *watch = malloc(sizeof *watch);
-        struct awaited *awaited = watch ? awaited_of(daemon, run->inputs[input].object) : NULL;
-
-        if (!awaited) {
-                free(watch);
-                return false;
-        }
-        *watch = (struct watch){ .of = awaited, .run = run, .input = input };
-        pw_list_append(&awaited->watches, &watch->link);
-        run->inputs[input].awaited = watch;
-        return true;
-}
-
-static void unwatch(struct pw_daemon *daemon, struct pw_input_place *place)
-{
-        struct watch *watch = place->awaited;
-
-        place->awaited = NULL;
-        pw_list_remove(&watch->link);
-        awaited_done(daemon, watch->of);
-        free(watch);
-}
-
-/* One that is still to come is waited for. */
-static void take_input(struct pw_dlane *lane, struct pw_run *run, uint32_t i, struct pw_cell cell, uint64_t now_us)
-{
-        struct pw_daemon *daemon = lane->session->daemon;
-
-        if (!pw_taking_input(daemon->store, lane->session->number, run, i, cell, now_us) || watch_object(daemon, run, i))
-                return;
-        run->inputs[i].pending = false;
-        run->inputs[i].status = PW_NO_MEMORY;
-}
 
 /* The record cannot be: the session will end. */
 static uint32_t refuse(const struct pw_dlane *lane, const char *why)
 {
-        pw_log(&lane->session->daemon->log, PW_LOG_WARNING, "run refused client=%s reason=\"%s\"", lane->session->client, why);
+        pw_complain(lane->session->daemon, lane->session->tenant->uid, "run refused client=%s reason=\"%s\"", lane->session->client,
+                    why);
         return 0;
 }
 
@@ -138,7 +68,7 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         run->sequential = pw_cell_run_flags(header) & PW_RUN_SEQUENTIAL;
         run->deadline_us = deadline(pw_ring_peek(&lane->reader, 1).a, now_us);
         for (uint32_t i = 0; i < inputs; i++)
-                take_input(lane, run, i, pw_ring_peek(&lane->reader, 2 + i), now_us);
+                pw_taking_input(daemon->store, lane->session->number, run, i, pw_ring_peek(&lane->reader, 2 + i), now_us);
         waiting->run = run;
         pw_list_append(&lane->session->tenant->submitted, &waiting->link);
         enlist(daemon, lane->session->tenant);
@@ -158,8 +88,6 @@ void pw_submit_tenant_init(struct pw_tenant *tenant)
         pw_list_init(&tenant->submitted);
         pw_list_init(&tenant->batch);
         pw_list_init(&tenant->of_submitted);
-        pw_list_init(&tenant->ready);
-        pw_list_init(&tenant->of_ready);
 }
 
 void pw_submit_close_batch(struct pw_daemon *daemon)
@@ -230,89 +158,4 @@ void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us)
                 if (!tenant->scan)
                         pw_submit_scanned(daemon, tenant, now_us);
         }
-}
-
-void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object)
-{
-        struct awaited *awaited = pw_table_remove(&daemon->work.watched, (uintptr_t)object);
-        struct pw_tenant *tenant = awaited ? pw_segment_get(&daemon->memory, object->segment)->tenant : NULL;
-
-        if (!awaited)
-                return;
-        pw_list_append(&tenant->ready, &awaited->of_ready);
-        if (pw_list_empty(&tenant->of_ready))
-                pw_list_append(&daemon->work.ready, &tenant->of_ready);
-}
-
-/* Returns the weight of its run that was told. */
-static uint64_t tell_one(struct pw_daemon *daemon, struct awaited *awaited, uint64_t now_us)
-{
-        const struct watch *watch = pw_list_first(&awaited->watches, struct watch, link);
-        struct pw_object *object = awaited->object;
-        struct pw_run *run = watch->run;
-        uint32_t input = watch->input;
-        struct pw_input_place *place = &run->inputs[input];
-        uint64_t told = pw_run_weight(run);
-
-        unwatch(daemon, place);
-        pw_taking_locate(daemon->store, object, place);
-        pw_scheduler_input_ready(daemon->scheduler, run, input, place->status, pw_status_text(place->status), now_us);
-        return told;
-}
-
-/* Of a tenant those whose objects came first are told first. */
-void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us)
-{
-        for (uint64_t told = 0; told < TOLD_MAX && !pw_list_empty(&daemon->work.ready);) {
-                struct pw_tenant *tenant = pw_list_first(&daemon->work.ready, struct pw_tenant, of_ready);
-                uint64_t end = told + TOLD_OF_TENANT;
-
-                while (told < end && !pw_list_empty(&tenant->ready))
-                        told += tell_one(daemon, pw_list_first(&tenant->ready, struct awaited, of_ready), now_us);
-                pw_list_remove(&tenant->of_ready);
-                if (!pw_list_empty(&tenant->ready))
-                        pw_list_append(&daemon->work.ready, &tenant->of_ready);
-        }
-}
-
-void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object,
-                            void (*row)(void *, const struct pw_run *, uint32_t), void *context)
-{
-        struct awaited *awaited = pw_table_get(&daemon->work.watched, (uintptr_t)object);
-        struct watch *watch;
-
-        if (awaited)
-                pw_list_each(&awaited->watches, watch, struct watch, link)
-                        row(context, watch->run, watch->input);
-}
-
-void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run)
-{
-        for (uint32_t i = 0; i < run->input_count; i++)
-                if (run->inputs[i].awaited)
-                        unwatch(daemon, &run->inputs[i]);
-}
-
-static void free_awaited(struct pw_daemon *daemon, struct awaited *awaited)
-{
-        struct watch *watch;
-
-        pw_list_each(&awaited->watches, watch, struct watch, link) {
-                pw_list_remove(&watch->link);
-                free(watch);
-        }
-        awaited_done(daemon, awaited);
-}
-
-void pw_submit_done(struct pw_daemon *daemon)
-{
-        struct pw_tenant *tenant;
-        struct awaited *awaited;
-
-        pw_list_each(&daemon->work.ready, tenant, struct pw_tenant, of_ready)
-                while (!pw_list_empty(&tenant->ready))
-                        free_awaited(daemon, pw_list_first(&tenant->ready, struct awaited, of_ready));
-        for (uint32_t i = 0; (awaited = pw_table_next(&daemon->work.watched, &i)); i = 0)
-                free_awaited(daemon, awaited);
-        pw_table_done(&daemon->work.watched);
 }

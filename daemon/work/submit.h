@@ -17,15 +17,5 @@ void pw_submit_close_batch(struct pw_daemon *daemon);
 void pw_submit_batch(struct pw_daemon *daemon, uint64_t now_us);
 void pw_submit_scanned(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us);
 void pw_submit_tenant_init(struct pw_tenant *tenant);
-/* The store says that a watched object was decided: the runs that wait for it are told, some in each turn. */
-void pw_submit_object_ready(struct pw_daemon *daemon, struct pw_object *object);
-void pw_submit_tell_ready(struct pw_daemon *daemon, uint64_t now_us);
-/* Runs that wait for a watched object to be decided. */
-void pw_submit_each_waiting(struct pw_daemon *daemon, const struct pw_object *object,
-                            void (*row)(void *context, const struct pw_run *run, uint32_t input), void *context);
-/* The run is over: nothing of it waits for an object any more. */
-void pw_submit_forget(struct pw_daemon *daemon, struct pw_run *run);
-/* The daemon ends: nobody waits any more. */
-void pw_submit_done(struct pw_daemon *daemon);
 
 #endif

@@ -4,7 +4,6 @@
 #define PW_DAEMON_WORK_WORK_H
 
 #include "base/list.h"
-#include "base/table.h"
 
 struct pw_compiler;
 struct pw_describe;
@@ -15,8 +14,6 @@ struct pw_work {
         uint64_t next_compilation;
         struct pw_list jobs;          /* compilations under way */
         struct pw_list leaving;       /* places of programs that go back */
-        struct pw_table watched;      /* object -> runs that wait for it */
-        struct pw_list ready;         /* tenants with objects whose runs are to be told */
         struct pw_list submitted;     /* tenants with runs that were read */
 };
 
@@ -24,7 +21,6 @@ static inline void pw_work_init(struct pw_work *work)
 {
         pw_list_init(&work->jobs);
         pw_list_init(&work->leaving);
-        pw_list_init(&work->ready);
         pw_list_init(&work->submitted);
 }
 

@@ -2,8 +2,9 @@
  *
  * To add a kind: NAME.c here, a line each in kinds.c, kinds.h and executor/local.mk; its name where --devices is read and told of
  * (daemon/settings/settings.c), and in pathwaysd(8) and pathways.conf(5). tests/conformance/device_test.c tries it then. An
- * option of its own goes through daemon/client/attach.c and executor/options.c. Memory is not the kind's by now: rooms of a
- * device lie in host memory, and the daemon makes them (daemon/memory/device.c).
+ * option of its own goes through daemon/client/attach.c and executor/options.c. A kind does not have memory of its own yet: rooms
+ * of a device lie in host memory, and the daemon makes them (daemon/memory/device.c). None of its functions may be NULL: one with
+ * nothing to do does nothing, as in cpu.c.
  *
  * Threads: all calls come from the executor's launching thread.   Order: what is launched on a device runs in order.
  */
@@ -34,14 +35,15 @@ struct pw_device_kind {
          * Errors: PW_NOT_FOUND (no such device on this host), PW_NO_MEMORY, PW_SYSTEM. */
         enum pw_status (*open)(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err);
         void (*close)(struct pw_exec_device *device);
-        /* Run `function` over `task`: this device's work in a gang. Returns its status.   Blocks: until it is done. */
+        /* Set task->services, then run `function` over `task`: this device's work in a gang. Returns its status.   Blocks: until it
+         * is done. */
         enum pw_status (*launch)(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task);
         /* `bytes` were moved by a transfer onto the device: account the time that it takes. Blocks: perhaps. */
         void (*moved)(struct pw_exec_device *device, uint64_t bytes);
-        /* A device with time of its own (emulated.c) ends work before or after the processor does: when it has ended what was
-         * launched so far, at `now_ns` at the latest. CLOCK_MONOTONIC.   Blocks: never. */
+        /* When the device ended what was launched so far, by its own clock (emulated.c): never later than `now_ns`, which a kind
+         * without such a clock returns. CLOCK_MONOTONIC.   Blocks: never. */
         uint64_t (*ended_ns)(struct pw_exec_device *device, uint64_t now_ns);
-        /* What is launched next reads what was not there before `ns`, likewise.   Blocks: never. */
+        /* What is launched next reads what came at `ns`: by its own clock the device does not begin it earlier. Blocks: never. */
         void (*not_before)(struct pw_exec_device *device, uint64_t ns);
         /* Wait until all that was launched is done; the status of the first that failed since the last call. */
         enum pw_status (*finish)(struct pw_exec_device *device, struct pw_error *ret_err);

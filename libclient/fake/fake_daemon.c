@@ -252,6 +252,7 @@ struct fake_daemon *fake_start(const struct fake_params *params)
         fake->ask_fd = eventfd(0, EFD_CLOEXEC);
         fake->done_fd = eventfd(0, EFD_CLOEXEC);
         fake->next_room = entries;
+        fake->futures_left = params->future_slots ? params->future_slots : UINT64_MAX;
         fake->rooms_end = entries + (params->room_bytes ? params->room_bytes : PW_GIB);
         fake->next_ring = PW_CONTROL_RINGS_OFFSET;
         memory_make(&fake->own, "own", fake->rooms_end + PW_CONTROL_BYTES, true); /* lanes behind the rooms */

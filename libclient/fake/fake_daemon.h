@@ -22,6 +22,7 @@ struct fake_value {
 
 struct fake_params {
         uint64_t room_bytes; /* all rooms together; what does not fit waits for DROPs, 0: 1 GiB */
+        uint32_t future_slots; /* likewise; 0: as many as are asked for */
         bool hold_runs;      /* results stay PENDING until fake_release() */
         bool fail_runs;
         bool sharded;        /* results are i32 [5] over two devices, laid out as */

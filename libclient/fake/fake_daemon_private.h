@@ -17,6 +17,7 @@
 #define SLOTS (1u << 21)
 #define EXTENTS 4096u
 #define HELD_MAX 4096u
+#define FUTURES_CLASS UINT32_MAX
 #define PAGE UINT64_C(4096)
 #define SHARDS 4u
 #define SHARED_OFFSET ((uint64_t)SLOTS * sizeof(struct pw_entry)) /* of the shard list or error text of all results */
@@ -40,10 +41,10 @@ struct fake_daemon {
         uint32_t *extent_of[2];  /* by slot: own, futures */
         uint16_t *more_refs[2];
         uint32_t next_slot[2];
-        uint64_t next_room, rooms_end, next_ring;
+        uint64_t next_room, rooms_end, next_ring, futures_left;
         uint64_t waiting_id;     /* of a RoomRequest that has no room yet; 0: none */
         uint64_t waiting_bytes;
-        uint32_t waiting_lane, waiting_class;
+        uint32_t waiting_lane, waiting_class; /* FUTURES_CLASS for futures */
         int64_t waiting_until_ns;
         struct { uint32_t slot, generation; } held[HELD_MAX];
         uint32_t held_count;

@@ -4,6 +4,8 @@
 #include "base/size.h"
 #include "plane/hint.h"
 
+static uint32_t class_of(const Pathways__Wire__RoomRequest *ask) { return ask->futures ? FUTURES_CLASS : ask->size_class; }
+
 static void future_arm(struct fake_daemon *fake, uint32_t slot)
 {
         uint32_t generation;
@@ -18,7 +20,7 @@ static void grant(struct fake_daemon *fake, uint64_t id, const Pathways__Wire__R
         assert(fake->extent_count < EXTENTS && fake->next_slot[ask->futures] + count <= SLOTS);
         struct fake_extent *extent = &fake->extents[fake->extent_count];
         *extent = (struct fake_extent){ .first_slot = fake->next_slot[ask->futures], .slot_count = count, .futures = ask->futures,
-                                   .lane = ask->lane, .size_class = ask->size_class };
+                                   .lane = ask->lane, .size_class = class_of(ask) };
         for (uint32_t i = 0; i < count; i++) {
                 fake->extent_of[ask->futures][extent->first_slot + i] = fake->extent_count;
                 if (ask->futures)
@@ -37,20 +39,21 @@ static void grant(struct fake_daemon *fake, uint64_t id, const Pathways__Wire__R
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_ROOM;
         reply.room = &room;
         fake->next_slot[ask->futures] += count;
+        fake->futures_left -= ask->futures ? count : 0;
         fake->next_room += count * room_bytes;
         fake->next_ring += pw_return_ring_bytes(count);
         fake->counts.grants++;
         fake_reply(fake, id, &reply, NULL, 0);
 }
 
-/* Have at least `count` rooms of the class come back to the lane since it was last told? */
+/* Have at least `count` rooms of the class, or futures, come back to the lane since it was last told? */
 static bool rooms_came_back(struct fake_daemon *fake, uint32_t lane, uint32_t size_class, uint64_t count)
 {
         uint64_t back = 0;
         for (int pass = 0; pass < 2; pass++) {
                 for (uint32_t i = 0; i < fake->extent_count; i++) {
                         struct fake_extent *extent = &fake->extents[i];
-                        if (extent->futures || extent->lane != lane || extent->size_class != size_class)
+                        if (extent->lane != lane || extent->size_class != size_class)
                                 continue;
                         back += extent->back;
                         if (pass)
@@ -75,18 +78,22 @@ static void say_look(struct fake_daemon *fake, uint64_t id)
 void fake_room(struct fake_daemon *fake, uint64_t id, const Pathways__Wire__RoomRequest *ask)
 {
         uint64_t room_bytes = ask->futures || ask->inline_only ? 0 : pw_class_bytes(ask->size_class);
-        uint64_t fits = room_bytes ? (fake->rooms_end - fake->next_room) / room_bytes : ask->count;
+        uint64_t fits = ask->count;
+        if (room_bytes)
+                fits = (fake->rooms_end - fake->next_room) / room_bytes;
+        else if (ask->futures)
+                fits = fake->futures_left;
         if (room_bytes && rooms_came_back(fake, ask->lane, ask->size_class, ask->count)) {
                 say_look(fake, id);
         } else if (fits) {
                 grant(fake, id, ask, (uint32_t)pw_min_u64(fits, ask->count), room_bytes);
-        } else if (rooms_came_back(fake, ask->lane, ask->size_class, 1)) {
+        } else if (rooms_came_back(fake, ask->lane, class_of(ask), 1)) {
                 say_look(fake, id);
         } else {
                 fake->waiting_id = id;
                 fake->waiting_bytes = ask->room_bytes;
                 fake->waiting_lane = ask->lane;
-                fake->waiting_class = ask->size_class;
+                fake->waiting_class = class_of(ask);
                 fake->waiting_until_ns = ask->timeout_us < 0 ? INT64_MAX : pw_now_ns() + ask->timeout_us * 1000;
         }
 }

@@ -42,7 +42,7 @@ static enum pw_status described_of(uint64_t bytes, const struct pw_put_params *p
 static enum pw_status put_take(struct put *put, uint64_t need_bytes, int64_t timeout_us, struct pw_error *ret_err)
 {
         struct pw_session *session = put->lane->session;
-        struct pw_slot_request request = { PW_ROW_INLINE, need_bytes, timeout_us ? timeout_us : PW_PUT_TIMEOUT_US };
+        struct pw_slot_request request = { PW_ROW_INLINE, need_bytes, timeout_us ? timeout_us : PW_PUT_TIMEOUT_US, 0 };
         if (need_bytes)
                 request.row = pw_size_class(need_bytes);
         if (need_bytes && (need_bytes > session->host_capacity || request.row >= PW_CLASS_COUNT))

@@ -119,6 +119,19 @@ static bool slice_fits(struct pw_program *program, const struct pw_slice *slice,
         return program->err.status == PW_OK;
 }
 
+#define RUN_VALUES_MAX (PW_RING_CELLS - 2) /* inputs and results: a run is one record */
+_Static_assert(RUN_VALUES_MAX <= UINT16_MAX, "the header of the record counts them");
+
+/* One more input or result. */
+static bool run_fits(struct pw_program *program, const char *call)
+{
+        if (program->input_count + program->result_count < RUN_VALUES_MAX)
+                return true;
+        fail(program, PW_LIMIT, "%s: %s: the program has %u inputs and %u results already, a run takes %u of both together at most",
+             program->name, call, program->input_count, program->result_count, RUN_VALUES_MAX);
+        return false;
+}
+
 struct pw_value *pw_input(struct pw_program *program, struct pw_slice *slice, enum pw_dtype dtype, struct pw_dims dims,
                           struct pw_sharding sharding, unsigned flags)
 {
@@ -130,7 +143,7 @@ struct pw_value *pw_input(struct pw_program *program, struct pw_slice *slice, en
         if (!traceable(program, "pw_input()"))
                 return &program->bad;
         snprintf(call, sizeof call, "pw_input() %u", program->input_count);
-        if (!slice_fits(program, slice, call))
+        if (!slice_fits(program, slice, call) || !run_fits(program, call))
                 return &program->bad;
         if (pw_dims_bytes(dtype, &dims, &bytes, &err) != PW_OK ||
             pw_sharding_check(&sharding, &dims, slice->mesh, &err) != PW_OK)
@@ -352,13 +365,17 @@ struct pw_value *pw_output(struct pw_value *output0, uint32_t index)
 
 void pw_result(struct pw_program *program, struct pw_value *value)
 {
+        char call[32];
         if (!program || !traceable(program, "pw_result()"))
                 return;
+        snprintf(call, sizeof call, "pw_result() %u", program->result_count);
         if (!value)
-                fail(program, PW_INVALID, "%s: pw_result() %u: the value is NULL", program->name, program->result_count);
+                fail(program, PW_INVALID, "%s: %s: the value is NULL", program->name, call);
         else if (value->program != program)
-                fail(program, PW_BAD_PROGRAM, "%s: pw_result() %u is a value of program %s", program->name, program->result_count,
+                fail(program, PW_BAD_PROGRAM, "%s: %s is a value of program %s", program->name, call,
                      value->program->name ? value->program->name : "(none)");
+        else if (!run_fits(program, call))
+                return;
         else if (!pw_grow((void **)&program->results, &program->result_capacity, program->result_count + 1,
                           sizeof *program->results))
                 fail(program, PW_NO_MEMORY, "%s: no memory for a result", program->name);

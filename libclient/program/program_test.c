@@ -10,6 +10,8 @@ static int setup(void **state) { return start(state, &(struct fake_params){ .roo
 
 static int setup_hold(void **state) { return start(state, &(struct fake_params){ .hold_runs = true }); }
 
+static int setup_few(void **state) { return start(state, &(struct fake_params){ .future_slots = 4 }); }
+
 static int setup_fail(void **state) { return start(state, &(struct fake_params){ .fail_runs = true }); }
 
 /* --- wrong traces --------------------------------------------------------------------------------------------------------- */
@@ -97,6 +99,23 @@ static void too_many_args(struct world *world, struct pw_program *program)
         pw_result(program, pw_call_with(program, world->slice, "pw/add", args, PW_TASK_ARGS_MAX + 1, PW_BROADCAST, NULL));
 }
 
+#define RUN_VALUES (PW_RING_CELLS - 2) /* inputs and results of a run */
+
+static void too_many_results(struct world *world, struct pw_program *program)
+{
+        struct pw_value *value = good_input(world, program);
+
+        for (uint32_t i = 0; i < RUN_VALUES; i++)
+                pw_result(program, value);
+}
+
+static void too_many_inputs(struct world *world, struct pw_program *program)
+{
+        pw_result(program, good_input(world, program));
+        for (uint32_t i = 1; i < RUN_VALUES; i++)
+                good_input(world, program);
+}
+
 static const struct {
         void (*trace)(struct world *world, struct pw_program *program);
         enum pw_status status;
@@ -116,6 +135,9 @@ static const struct {
         { outputs_without_shardings, PW_INVALID, "outputs 1 to 2" },
         { too_many_outputs, PW_BAD_PROGRAM, "257 outputs, at most 256 are possible" },
         { too_many_args, PW_BAD_PROGRAM, "257 arguments, at most 256 are possible" },
+        { too_many_results, PW_LIMIT,
+          "pw_result() 8189: the program has 1 inputs and 8189 results already, a run takes 8190 of both together at most" },
+        { too_many_inputs, PW_LIMIT, "pw_input() 8189: the program has 8189 inputs and 1 results already" },
 };
 
 static void test_wrong_traces(void **state)
@@ -373,6 +395,35 @@ static void test_results_wait(void **state)
         pw_program_free(program);
 }
 
+/* As many objects as there may be: a run waits for slots for its results, of all of them together until its deadline. */
+static void test_results_without_slots(void **state)
+{
+        struct world *world = *state;
+        struct pw_program *program = step(world, 0), *two = pw_program_new(world->session, "test/two");
+        struct pw_future *weights = put_weights(world), *images = put_images(world), *results[5] = { NULL };
+        struct pw_run_params soon = { .deadline_us = 20000 }, later = { .deadline_us = INT64_C(60) * 1000 * 1000 };
+        struct pw_value *value = pw_input(two, world->slice, PW_I64, PW_SCALAR, PW_BROADCAST, 0);
+        struct pw_error err;
+        pw_result(two, value);
+        pw_result(two, value);
+        assert_int_equal(pw_compile(two, NULL), PW_OK);
+        for (uint32_t i = 0; i < 3; i++)
+                assert_int_equal(pw_run(program, PW_FUTURES(weights, images), &results[i], NULL), PW_OK);
+        assert_int_equal(pw_run_with(two, PW_FUTURES(weights), &soon, &results[3], &err), PW_NO_SPACE);
+        assert_non_null(strstr(err.text, "test/two: slots for results: "));
+        assert_null(results[3]);
+        assert_int_equal(pw_run(program, PW_FUTURES(weights, images), &results[3], NULL), PW_OK); /* what it took is back */
+        assert_int_equal(pw_run_with(program, PW_FUTURES(weights, images), &soon, &results[4], &err), PW_NO_SPACE);
+        pw_unref(results[1]);
+        assert_int_equal(pw_run_with(program, PW_FUTURES(weights, images), &later, &results[1], NULL), PW_OK);
+        for (uint32_t i = 0; i < 4; i++)
+                pw_unref(results[i]);
+        pw_unref(weights);
+        pw_unref(images);
+        pw_program_free(program);
+        pw_program_free(two);
+}
+
 static void test_results_fail(void **state)
 {
         struct world *world = *state;
@@ -419,6 +470,7 @@ int main(void)
                 TEST(test_donated_but_held), TEST(test_donations_are_of_their_call),
                 TEST(test_many_donations), TEST(test_wrong_runs),
                 cmocka_unit_test_setup_teardown(test_results_wait, setup_hold, teardown),
+                cmocka_unit_test_setup_teardown(test_results_without_slots, setup_few, teardown),
                 cmocka_unit_test_setup_teardown(test_results_fail, setup_fail, teardown), TEST(test_slices),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #define RESULTS_KEPT 16u
+#define SLOTS_US (INT64_C(600) * 1000 * 1000) /* how long a run without a deadline waits for them: as long as to be admitted */
 
 struct run {
         struct pw_program *program;
@@ -120,10 +121,6 @@ static enum pw_status run_check(const struct run *run, struct pw_error *ret_err)
                                     run->params->priority);
         if (run->input_count && !run->inputs)
                 return pw_error_set(ret_err, PW_INVALID, "%s: inputs is NULL", program->name);
-        if (run->input_count > UINT16_MAX || program->result_count > UINT16_MAX ||
-            2 + run->input_count + program->result_count > PW_RING_CELLS)
-                return pw_error_set(ret_err, PW_LIMIT, "%s: %u inputs and %u results do not fit into one record", program->name,
-                                    run->input_count, program->result_count);
         for (uint32_t i = 0; i < run->input_count; i++) {
                 enum pw_status status = input_check(run, i, ret_err);
                 if (status != PW_OK)
@@ -134,14 +131,14 @@ static enum pw_status run_check(const struct run *run, struct pw_error *ret_err)
 
 /* --- results ---------------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status result_make(const struct run *run, struct pw_future **ret_future, struct pw_error *ret_err)
+static enum pw_status result_make(const struct run *run, struct pw_slot_request *request, struct pw_future **ret_future,
+                                  struct pw_error *ret_err)
 {
-        struct pw_slot_request request = { PW_ROW_FUTURES, 0, PW_FOREVER };
         struct pw_slot slot;
         struct pw_future *future = pw_future_alloc(run->lane);
         if (!future)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a future");
-        enum pw_status status = pw_lane_take(run->lane, &request, &slot, ret_err);
+        enum pw_status status = pw_lane_take(run->lane, request, &slot, ret_err);
         if (status != PW_OK) {
                 pw_future_free(future, run->lane);
                 return status;
@@ -153,12 +150,16 @@ static enum pw_status result_make(const struct run *run, struct pw_future **ret_
 
 static enum pw_status results_make(const struct run *run, struct pw_error *ret_err)
 {
+        int64_t deadline_us = run->params ? run->params->deadline_us : 0;
+        struct pw_slot_request request = { PW_ROW_FUTURES, 0, deadline_us ? deadline_us : SLOTS_US, 0 };
         for (uint32_t i = 0; i < run->program->result_count; i++) {
-                enum pw_status status = result_make(run, &run->results[i], ret_err);
+                enum pw_status status = result_make(run, &request, &run->results[i], ret_err);
                 if (status == PW_OK)
                         continue;
                 while (i--)
                         pw_future_release(run->results[i]);
+                if (status == PW_NO_SPACE)
+                        pw_error_prefix(ret_err, "%s: slots for results", run->program->name);
                 return status;
         }
         return PW_OK;

@@ -83,12 +83,21 @@ static void wait_again(struct pw_live *live)
         pw_deadline_note(live);
 }
 
-/* It is refused by its host, who knows what it waited for, unless it was given its rooms meanwhile. */
+/* It is refused by a host, who knows what it waited for, unless it was given its rooms meanwhile. */
 static void expire_queued(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
+        const struct pw_live *ahead = pw_live_ahead(live);
         struct pw_run_id run = live->id;
+        char text[400];
 
+        if (ahead) {
+                snprintf(text, sizeof text,
+                         "run %lu of %s was not admitted before its deadline: it waits for run %lu, whose blocks it took over",
+                         (unsigned long)run.number, live->run.row->name, (unsigned long)ahead->run.number);
+                pw_live_fail(live, PW_NO_SPACE, text);
+                return;
+        }
         pw_live_tell(live, PW_CORE_OVERDUE, 0);
         live = pw_live_find(scheduler, run.number);
         if (live && live->run.state == PW_RUN_QUEUED)
@@ -114,9 +123,7 @@ static void expire_admitted(struct pw_live *live)
         }
         if (live->run.state != PW_RUN_ADMITTED)
                 return;
-        pw_core_tell(live->program->scheduler,
-                     &(struct pw_core_message){ .kind = PW_CORE_EXPIRED, .node = ++live->expired, .run = live->id,
-                                                 .slot = live->slot },
+        pw_live_tell_all(live, &(struct pw_core_message){ .kind = PW_CORE_EXPIRED, .node = ++live->expired },
                      &(struct pw_core_body){ .text = live->run.cancelled ? "it went on for too long after its run was cancelled" :
                                                      "it outlived the deadline of its run" });
         if (live->run.state != PW_RUN_ADMITTED)

@@ -43,7 +43,7 @@ struct pw_run_counts pw_scheduler_run_counts(const struct pw_scheduler *schedule
         struct pw_run_counts counts = scheduler->counts;
 
         counts.waiting_room = scheduler->queue_count;
-        counts.waiting_input = scheduler->runs.count - scheduler->queue_count - scheduler->admitted_count;
+        counts.waiting_input = pw_numbers_count(&scheduler->runs) - scheduler->queue_count - scheduler->admitted_count;
         return counts;
 }
 

@@ -72,6 +72,8 @@ void pw_input_check(struct pw_live *live, uint32_t index)
         }
         if (place->source == PW_INPUT_RESULT) {
                 place->result->users++;
+                pw_result_live(place->result)->waiting++;
+                live->inputs[index].waiting = true;
                 if (place->result->run && place->result->run->state != PW_RUN_ADMITTED && place->result->status == PW_NOT_READY) {
                         pw_list_append(&pw_result_live(place->result)->waiters, &live->inputs[index].link);
                         input_missing(live, index);
@@ -81,6 +83,19 @@ void pw_input_check(struct pw_live *live, uint32_t index)
                         pw_input_fails(live, index, place->result->status, NULL);
         }
         check_value(live, index);
+}
+
+void pw_inputs_settle(struct pw_live *live)
+{
+        for (uint32_t i = 0; i < live->run.input_count; i++) {
+                struct pw_result_live *result;
+                if (!live->inputs[i].waiting)
+                        continue;
+                live->inputs[i].waiting = false;
+                result = pw_result_live(live->run.inputs[i].result);
+                result->waiting--;
+                pw_result_maybe_drop(result);
+        }
 }
 
 void pw_input_arrived(struct pw_live_input *input)

@@ -1,8 +1,8 @@
 /* A run and its results as their coordinator keeps them, behind the public structs of run.h.
  *
- * What its host has of it is in island/host_run.h; the two speak in messages (message.h). It ends when that is over: what was
- * ordered is done and nothing more will be. Runs are kept for the next of the same program, results for the next of the same count
- * of rooms.
+ * What a host has of it is in island/host_run.h; the two speak in messages (message.h). It ends when that is over on all of its
+ * hosts: what was ordered is done and nothing more will be. Runs are kept for the next of the same program, results for the next of
+ * the same count of rooms.
  */
 #ifndef PW_SCHEDULER_COORDINATOR_LIVE_H
 #define PW_SCHEDULER_COORDINATOR_LIVE_H
@@ -11,9 +11,11 @@
 #include "scheduler/program.h"
 
 struct pw_live_input {
-        struct pw_list link;     /* among the waiters of its result */
+        struct pw_list link;     /* among the waiters of its result, or of `awaited` */
+        struct pw_awaited *awaited; /* an object that is still to be decided; NULL: none */
         struct pw_live *live;
         bool missing;
+        bool waiting;            /* counted as such by its result */
         enum pw_status status;   /* other than PW_OK: loaded as an error */
         char *text;              /* of that error; owned, may be NULL */
 };
@@ -21,30 +23,76 @@ struct pw_live_input {
 /* PW_NODE_NONE: the loss of the device; `text` is all that there is to say. */
 struct pw_cause { struct pw_cause *next; uint32_t node; struct pw_device_id device; enum pw_status status; char text[224]; };
 
+enum pw_live_host_state {
+        PW_LIVE_HOST_IDLE = 1,   /* it has nothing of the run */
+        PW_LIVE_HOST_ASKED,      /* RESERVE was not answered */
+        PW_LIVE_HOST_RESERVED,   /* it has all rooms there */
+        PW_LIVE_HOST_PREPARING,
+        PW_LIVE_HOST_PREPARED,
+        PW_LIVE_HOST_DONE,       /* it has its results only */
+        PW_LIVE_HOST_STATES
+};
+/* What changes it: pw_live_host_step(). */
+enum pw_live_host_event {
+        PW_LIVE_HOST_ASK = 0,
+        PW_LIVE_HOST_RESERVE,
+        PW_LIVE_HOST_REFUSE,
+        PW_LIVE_HOST_GIVE_BACK, /* it was told to */
+        PW_LIVE_HOST_LOSE,      /* it will say that the run ahead took it along */
+        PW_LIVE_HOST_PREPARE,
+        PW_LIVE_HOST_ANSWER,    /* PREPARED */
+        PW_LIVE_HOST_FINISH,
+        PW_LIVE_HOST_EVENTS
+};
+
+struct pw_live_host {            /* the run on one of its hosts, whose numbers are its program's */
+        enum pw_live_host_state state;
+        bool lost;               /* asked: it lost its rooms there with a run ahead, and will be refused */
+        uint32_t placed;         /* results of which it told where they are going to be */
+        uint32_t ahead_count;
+        struct pw_taken *ahead;  /* whose blocks it took over there, not admitted then; owned */
+        uint64_t serial;         /* of the RESERVE that it was asked with last */
+        uint64_t arrival;        /* the run's number in its queue; 0: not known */
+        /* Of several: */
+        struct pw_live *live;
+        struct pw_list losing;   /* among those where who took over from the run is to lose what it has */
+};
+
+/* What most runs need comes first: many are in flight, and their records are not in the cache. */
 struct pw_live {
         struct pw_run run;
         struct pw_program *program;
-        struct pw_list link;     /* among the waiting, the doomed, the ended or the idle; asked of its host: alone */
-        struct pw_list patient;  /* among those whose deadline comes in the order in which they came; else it is in `due` */
-        struct pw_heap_item due;
+        struct pw_run_id id;
+        uint16_t host_count;     /* its program's */
+        uint16_t hosts_in[PW_LIVE_HOST_STATES]; /* how many are */
+        uint32_t slot;           /* of this record, in scheduler->run_slots, for ever */
         uint32_t missing;        /* inputs that are not there */
-        uint32_t unprepared;     /* islands, by bit, whose PREPARE was not answered: nothing is ordered before all are */
-        struct pw_list starters; /* prepared runs that read results of it: they start when it is prepared too, */
-        struct pw_list start;    /* among those of a run that is not yet */
         bool refused;            /* a PREPARE failed, or PLACED was not said: nothing is ever ordered */
-        bool asked;              /* its host has it, or will */
         bool submitted;          /* else it was read, and its batch is still to come */
         bool stopped;            /* cancelled: nothing more of it is ordered */
         bool stopping;           /* it will be once nobody reads its results */
         bool unheld;             /* nobody holds what is still to come of it, but somebody what has come */
-        struct pw_list unread;   /* among those of which `stopping` came true since the last turn */
-        struct pw_run_id id;
-        uint32_t slot;           /* of this record, in scheduler->run_slots, for ever */
-        uint32_t expired;        /* how often its host was told that it is */
+        struct pw_live_host *hosts, one; /* one: the only host's */
+        struct pw_list link;     /* among the waiting, the doomed, the ended or the idle; asked of its hosts: alone */
         struct pw_live_input *inputs;
+        struct pw_list starters; /* prepared runs that read results of it: they start when it is prepared too, */
+        struct pw_list start;    /* among those of a run that is not yet */
+        struct pw_list patient;  /* among those whose deadline comes in the order in which they came; else it is in `due` */
+        struct pw_heap_item due;
+        struct pw_list unread;   /* among those of which `stopping` came true since the last turn */
         struct pw_cause *causes;
-        struct pw_error *refusal;/* why its host has nothing of it; owned, NULL: it has, or was not asked */
-        char cancelled_by[64];   /* a client; empty: nobody holds its results */
+        struct pw_error *refusal;/* why a host has nothing of it; owned, NULL: it has, or was not asked */
+        uint64_t nodes, nodes_ordered; /* gangs, on hosts where it is over */
+        uint32_t expired;        /* how often its hosts were told that it is */
+        char cancelled_by[64];   /* once it is: a client; empty: nobody holds its results */
+        /* Of several hosts: */
+        struct pw_list gathering;/* among those that may go on asking for rooms */
+        struct pw_list behind;   /* struct pw_taken: who took over its blocks; while it is not admitted */
+        uint64_t pass;           /* the last one over those behind another that it was in */
+        bool at_once;            /* they are asked together, and do not wait; */
+        bool short_now;          /* one of them had no room now */
+        bool is_gathering;       /* somebody does so further up */
+        uint64_t *told;          /* per host and result, a bit: RESULT */
 };
 
 struct pw_failure { enum pw_status status; uint32_t node; struct pw_device_id device; }; /* where it began; PW_OK: none */
@@ -55,8 +103,11 @@ struct pw_result_live {
         struct pw_device_quota *quota; /* of whose run it is; counted there */
         struct pw_run_id maker;
         struct pw_list waiters;  /* struct pw_live_input: runs that need its maker to be admitted */
-        bool kept;               /* its host has it, until it is told to release it */
+        uint32_t waiting;        /* of these runs, those that are not admitted */
+        uint32_t untold;         /* hosts of its slice that have not said RESULT */
+        bool kept;               /* its hosts have it, until they are told to release it */
         bool useless;            /* its object is gone or it is an error: nobody wants it but runs that read it */
+        bool let_go;             /* its hosts were told so */
         bool gone;
         uint32_t slot;           /* of this record, in scheduler->slots, for ever */
         uint32_t pool;           /* 2^pool rooms */
@@ -73,8 +124,7 @@ static inline struct pw_result_live *pw_result_live(struct pw_result *result)
 static inline struct pw_device_quota *pw_live_quota(const struct pw_live *live) { return live->program->quota; }
 static inline bool pw_status_error(enum pw_status status) { return status != PW_OK && status != PW_NOT_READY; }
 
-/* What changes a run's state: pw_live_step(). */
-enum pw_run_event {
+enum pw_run_event {      /* what changes a run's state: pw_live_step() */
         PW_RUN_ARRIVE = 0,
         PW_RUN_RESERVE, /* its host has rooms for it */
         PW_RUN_DONE,    /* its host is done with it */
@@ -87,6 +137,8 @@ extern const uint8_t pw_run_rules[PW_RUN_STATES][PW_RUN_EVENTS]; /* run.c: next 
 /* Is it there? If not the run misses it, and is told when it comes. */
 void pw_input_check(struct pw_live *live, uint32_t index);
 void pw_input_fails(struct pw_live *live, uint32_t index, enum pw_status status, const char *text);
+/* The run is admitted, or ends: its inputs wait for it no longer. */
+void pw_inputs_settle(struct pw_live *live);
 /* What a waiting run misses is there, or will be: its maker was admitted or has failed. */
 void pw_input_arrived(struct pw_live_input *input);
 /* A host input that was pending is there, or in error. */
@@ -97,32 +149,50 @@ bool pw_input_never_comes(const struct pw_live *live, uint32_t index);
 /* run.c */
 struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number);
 void pw_live_recycle(struct pw_live *live);
-/* A message to its host. */
+/* A message to each host that has something of it. */
 void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t node);
+void pw_live_tell_all(const struct pw_live *live, struct pw_core_message *message, const struct pw_core_body *body);
 void pw_live_free(struct pw_live *live);
 /* It was submitted: decided now, or it waits, for inputs or for its host. */
 void pw_live_submit(struct pw_live *live);
 /* Decide all results that are not, and let the run end as soon as it can. */
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text);
-/* All its results are decided, and nothing was asked of its host, or it waits there in vain: it ends. */
+/* All its results are decided, and nothing was asked of its hosts, or it waits there in vain: it ends. */
 void pw_live_over(struct pw_live *live);
+void pw_live_end(struct pw_live *live, enum pw_run_event how); /* no host has more of it than its results */
 
 /* ask.c */
-/* EXPECT or RESERVE, with its inputs as they are known. */
-/* Errors: PW_NO_MEMORY. */
-enum pw_status pw_live_ask(const struct pw_live *live, enum pw_core_kind kind);
-/* Its inputs are there, or in error, or those of runs that were admitted: its host is asked for rooms. */
+/* EXPECT to all of its hosts. */
+void pw_live_expect(const struct pw_live *live);
+/* RESERVE to one of them. Errors: PW_NO_MEMORY. */
+enum pw_status pw_live_ask(const struct pw_live *live, uint32_t host, uint32_t how);
+/* Its inputs are there, or in error, or those of runs that were admitted: its hosts are asked for rooms. */
 void pw_live_arrive(struct pw_live *live);
+/* A host says no for good: the others give back what they have. It fails in its turn, as those do that fail by their inputs. */
+void pw_live_doom(struct pw_live *live, enum pw_status status, const char *text);
 /* In their turn: those whose results are all computed from inputs in error, and those that were refused. */
 void pw_doomed_fail(struct pw_scheduler *scheduler);
 
+/* start.c */
+void pw_live_admit(struct pw_live *live); /* it has all its rooms */
+void pw_live_start(struct pw_live *live); /* all of its hosts have answered PREPARE */
+/* Prepared runs that read its results wait for it no longer. */
+void pw_live_starters_go_on(struct pw_live *live);
+
+/* given_up.c */
+/* A host: `text` is why. Runs that have anything there fail, now or when they are submitted. */
+void pw_coordinator_give_up(struct pw_scheduler *scheduler, uint32_t host, const char *text);
+void pw_live_fail_by_program(struct pw_live *live);
+
 /* result.c */
+/* What of it lies on that host is lost; it goes on where others hold the same. */
+void pw_result_lose_host(struct pw_result_live *result, uint32_t host, const char *text);
 struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index);
 void pw_result_recycle(struct pw_result_live *result);
 void pw_result_free(struct pw_result_live *result); /* with the scheduler */
 void pw_result_decide(struct pw_result_live *result, enum pw_status status, const char *text);
-/* Its host has it from here on. */
-void pw_result_kept(struct pw_result_live *result);
+/* That host of its run's has it from here on. */
+void pw_result_kept(struct pw_result_live *result, uint32_t host);
 /* Once nobody needs it. */
 void pw_result_maybe_drop(struct pw_result_live *result);
 /* Its rooms are of use to nobody, and stay only for those who may still write or read them. */

@@ -12,23 +12,30 @@
 
 #define CAUSES_MAX 16u
 
-enum pw_status pw_live_cause(struct pw_live *live, uint32_t node, struct pw_device_id device, enum pw_status status,
-                             const char *text)
+static enum pw_status note_cause(struct pw_live *live, const struct pw_cause *cause, const char *text)
 {
         struct pw_cause **end = &live->causes;
         uint32_t count = 0;
 
         for (; *end; end = &(*end)->next, count++)
-                if ((*end)->node == node && pw_same_device((*end)->device, device))
+                if ((*end)->node == cause->node && pw_same_device((*end)->device, cause->device))
                         return PW_EXISTS;
         if (count == CAUSES_MAX)
                 return PW_EXISTS;
         *end = calloc(1, sizeof **end);
         if (!*end)
                 return PW_NO_MEMORY;
-        **end = (struct pw_cause){ .node = node, .device = device, .status = status };
+        **end = *cause;
         snprintf((*end)->text, sizeof (*end)->text, "%s", text);
         return PW_OK;
+}
+
+enum pw_status pw_live_failed(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
+                              const struct pw_core_body *body, struct pw_error *ret_err)
+{
+        (void)host, (void)ret_err;
+        return note_cause(live, &(struct pw_cause){ .node = message->node, .device = message->device, .status = message->status },
+                          pw_core_text(body));
 }
 
 /* The cause of this failure; else the same on another device of the node, as not every cause is kept; else none. */
@@ -48,12 +55,15 @@ static const struct pw_cause *find_cause(const struct pw_live *live, const struc
 
 /* The first failure that is known counts; the loss of a device only as long as nothing else is known, so that what depends on a
  * function that crashed says so, whatever else was lost with its device. */
-enum pw_status pw_live_spoiled(struct pw_live *live, uint32_t index, const struct pw_core_message *message, const char *text)
+enum pw_status pw_live_spoiled(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
+                               const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        struct pw_failure *failed = &pw_result_live(live->run.results[index])->failed;
+        struct pw_failure *failed = &pw_result_live(live->run.results[message->from])->failed;
 
-        if (text)
-                pw_live_cause(live, PW_NODE_NONE, message->device, message->status, text);
+        (void)host, (void)ret_err;
+        if (body->text)
+                note_cause(live, &(struct pw_cause){ .node = PW_NODE_NONE, .device = message->device, .status = message->status },
+                           body->text);
         if (failed->status != PW_OK && (failed->status != PW_DEVICE_LOST || message->status == PW_DEVICE_LOST))
                 return PW_EXISTS;
         *failed = (struct pw_failure){ message->status, message->node, message->device };

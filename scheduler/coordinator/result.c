@@ -74,6 +74,7 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         open->error = NULL;
         open->type = pw_type_use(type);
         open->room_count = open->users = 0;
+        result->untold = type->slice_hosts;
         open->donated = false;
         open->losses = 0;
         pw_bits_clear(open->lost, places);
@@ -82,7 +83,8 @@ struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
         result->maker.coordinator = program->scheduler->host;
         result->maker.epoch = program->scheduler->epoch;
         result->maker.number = live->run.number;
-        result->kept = result->useless = result->gone = false;
+        result->kept = result->useless = result->let_go = result->gone = false;
+        result->waiting = 0;
         result->sentence = 0;
         result->failed.status = PW_OK;
         pw_list_append(&program->scheduler->results, &open->link);
@@ -151,13 +153,30 @@ void pw_result_decide(struct pw_result_live *result, enum pw_status status, cons
 
 /* --- what its host says ------------------------------------------------------------------------------------------------------- */
 
-enum pw_status pw_live_result(struct pw_live *live, uint32_t index)
+/* False: that host has told of it before. */
+static bool tell_once(struct pw_live *live, uint32_t host, uint32_t result)
 {
-        struct pw_result_live *result = pw_result_live(live->run.results[index]);
+        uint64_t bit = (uint64_t)host * live->run.result_count + result;
+
+        if (live->host_count == 1)
+                return true;
+        if (live->told[bit / 64] >> bit % 64 & 1)
+                return false;
+        live->told[bit / 64] |= UINT64_C(1) << bit % 64;
+        return true;
+}
+
+enum pw_status pw_live_result(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
+                              const struct pw_core_body *body, struct pw_error *ret_err)
+{
+        struct pw_result_live *result = pw_result_live(live->run.results[message->node]);
         struct pw_error error;
 
-        if (result->result.status != PW_NOT_READY)
+        (void)body, (void)ret_err;
+        if (result->result.status != PW_NOT_READY || !result->untold || !tell_once(live, host, message->node))
                 return PW_EXISTS;
+        if (--result->untold)
+                return PW_OK;
         if (result->failed.status == PW_OK) {
                 pw_result_decide(result, PW_OK, NULL);
                 return PW_OK;
@@ -175,6 +194,38 @@ struct pw_result_live *pw_result_find(const struct pw_scheduler *scheduler, cons
                 result : NULL;
 }
 
+/* It was good. */
+static void lose(struct pw_result_live *result, enum pw_status status, const char *text)
+{
+        struct pw_result *open = &result->result;
+        struct pw_action *action = pw_action_add(result->scheduler, PW_ACT_RESULT_LOST);
+
+        open->status = status;
+        note_error(result, status, text ? text : "");
+        action->result = open;
+        action->status = status;
+        pw_action_text(result->scheduler, action, text ? text : pw_status_text(status));
+}
+
+/* Some places are lost by now. A host knows of its own alone: who held the same on another may have lost it before.
+ * Or a host was given up that is done with its part before others are. */
+static void went_on(struct pw_result_live *result, enum pw_status status, const char *text)
+{
+        struct pw_result *open = &result->result;
+
+        open->losses++;
+        if (pw_status_error(open->status))
+                return;
+        if (!pw_type_lives_on(open->type, open->room_count, open->lost)) {
+                if (open->status == PW_OK)
+                        lose(result, status, text);
+                else if (result->failed.status == PW_OK) /* what is known already is said once it is written */
+                        pw_result_decide(result, status, text);
+        } else if (open->status == PW_OK) { /* else it becomes ready with these lost */
+                pw_action_add(result->scheduler, PW_ACT_SHARDS_LOST)->result = open;
+        }
+}
+
 static enum pw_status lose_place(struct pw_result_live *result, uint32_t place, struct pw_error *ret_err)
 {
         struct pw_result *open = &result->result;
@@ -185,38 +236,59 @@ static enum pw_status lose_place(struct pw_result_live *result, uint32_t place, 
         if (pw_bits_has(open->lost, place))
                 return PW_EXISTS;
         pw_bits_add(open->lost, place);
-        open->losses++;
-        if (open->status == PW_OK) /* else it becomes ready with these lost */
-                pw_action_add(result->scheduler, PW_ACT_SHARDS_LOST)->result = open;
+        went_on(result, PW_DEVICE_LOST, NULL);
         return PW_OK;
 }
 
-enum pw_status pw_result_lost(struct pw_result_live *result, const struct pw_core_message *message, const char *text,
-                              struct pw_error *ret_err)
+enum pw_status pw_result_lost(struct pw_result_live *result, const struct pw_core_message *message,
+                              const struct pw_core_body *body, struct pw_error *ret_err)
 {
         struct pw_result *open = &result->result;
-        struct pw_action *action;
 
         if (message->status == PW_OK)
                 return lose_place(result, message->from, ret_err);
+        if (open->status == PW_NOT_READY && open->run && result->untold < result->result.type->slice_hosts)
+                return pw_live_spoiled(pw_live_of(open->run), 0,
+                                       &(struct pw_core_message){ .status = message->status, .from = open->index,
+                                                                  .node = PW_NODE_NONE, .device = message->device },
+                                       body, ret_err);
         if (open->status != PW_OK)
                 return PW_EXISTS;
-        open->status = message->status;
-        note_error(result, message->status, text ? text : "");
-        action = pw_action_add(result->scheduler, PW_ACT_RESULT_LOST);
-        action->result = open;
-        action->device = message->device.device;
-        action->status = message->status;
-        pw_action_text(result->scheduler, action, text ? text : pw_status_text(message->status));
+        lose(result, message->status, body->text);
         return PW_OK;
+}
+
+void pw_result_lose_host(struct pw_result_live *result, uint32_t host, const char *text)
+{
+        struct pw_result *open = &result->result;
+        bool any = false;
+
+        for (uint32_t place = 0; !open->donated && place < open->room_count; place++)
+                if (open->rooms[place].host == host && !pw_bits_has(open->lost, place)) {
+                        pw_bits_add(open->lost, place);
+                        any = true;
+                }
+        if (any)
+                went_on(result, PW_HOST_LOST, text);
 }
 
 /* --- its end ---------------------------------------------------------------------------------------------------------------- */
 
-static void tell(const struct pw_result_live *result, enum pw_core_kind kind)
+static void tell(const struct pw_result_live *result, enum pw_core_kind kind, uint32_t host)
 {
         pw_core_tell(result->scheduler, &(struct pw_core_message){ .kind = kind, .run = result->maker, .node = result->result.index,
-                                                                   .slot = result->slot }, NULL);
+                                                                   .slot = result->slot,
+                                                                   .host = result->result.type->hosts[host] }, NULL);
+}
+
+/* All hosts that have it. */
+static void tell_all(const struct pw_result_live *result, enum pw_core_kind kind)
+{
+        const struct pw_live *live = result->result.run ? pw_live_of(result->result.run) : NULL;
+
+        for (uint32_t host = 0; host < result->result.type->host_count; host++)
+                if (!live || pw_live_is_asked(live, host))
+                        tell(result, kind, host);
 }
 
 /* Nobody wants it, and no run reads it. */
@@ -225,25 +297,35 @@ static void maybe_release(struct pw_result_live *result)
         if (!result->kept || !result->useless || result->result.users)
                 return;
         result->kept = false;
-        tell(result, PW_CORE_RELEASE);
+        tell_all(result, PW_CORE_RELEASE);
 }
 
-/* It may have become useless before. */
-void pw_result_kept(struct pw_result_live *result)
+/* Nobody wants it but runs that read it, and these are all admitted: its rooms are sure to come back, if it has any of its own. */
+static void maybe_let_go(struct pw_result_live *result)
 {
-        result->kept = true;
-        if (result->useless && result->result.users)
-                tell(result, PW_CORE_LET_GO);
-        maybe_release(result);
+        if (!result->kept || !result->useless || !result->result.users || result->waiting || result->let_go ||
+            result->result.donated)
+                return;
+        result->let_go = true;
+        tell_all(result, PW_CORE_LET_GO);
+}
+
+/* It may have become useless before, or been released where others have it. */
+void pw_result_kept(struct pw_result_live *result, uint32_t host)
+{
+        bool useless = result->useless, read = result->result.users;
+
+        if (useless && !read)
+                tell(result, PW_CORE_RELEASE, host);
+        else if (useless && !result->waiting)
+                tell(result, PW_CORE_LET_GO, host);
+        result->let_go |= useless && read && !result->waiting;
+        result->kept = !useless || read;
 }
 
 void pw_result_let_go(struct pw_result_live *result)
 {
-        bool before = result->useless;
-
         result->useless = true;
-        if (!before && result->kept && result->result.users)
-                tell(result, PW_CORE_LET_GO);
         pw_result_maybe_drop(result);
 }
 
@@ -251,6 +333,7 @@ void pw_result_maybe_drop(struct pw_result_live *result)
 {
         struct pw_result *open = &result->result;
 
+        maybe_let_go(result);
         maybe_release(result);
         if (open->run || open->users || open->object || !result->useless || result->gone)
                 return;

@@ -1,8 +1,10 @@
 /* The life of a run: made, submitted, waiting for its inputs, ended. */
 #include "scheduler/step.h"
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "base/size.h"
+#include "scheduler/coordinator/awaited.h"
 
 #include <stdio.h>
 
@@ -21,13 +23,24 @@ static void *carve(char **at, uint64_t count, size_t bytes)
         return array;
 }
 
+/* One host tells of each result once. */
+static uint64_t told_words(const struct pw_program *program)
+{
+        return program->host_count > 1 ? PW_BITS_WORDS((uint64_t)program->host_count * program->row.result_count) : 0;
+}
+
+/* Beside the one in the record. */
+static uint32_t more_hosts(const struct pw_program *program) { return program->host_count > 1 ? program->host_count : 0; }
+
 static size_t live_bytes(const struct pw_program *program)
 {
         uint64_t inputs = program->row.input_count;
 
         return pw_round_up(sizeof(struct pw_live), 16) + pw_round_up(inputs * sizeof(struct pw_input_place), 16) +
                pw_round_up(program->row.result_count * sizeof(struct pw_result *), 16) +
-               pw_round_up(inputs * sizeof(struct pw_live_input), 16);
+               pw_round_up(inputs * sizeof(struct pw_live_input), 16) +
+               pw_round_up(more_hosts(program) * sizeof(struct pw_live_host), 16) +
+               pw_round_up(told_words(program) * sizeof(uint64_t), 16);
 }
 
 #define IDLE_MAX 4096u /* records of runs that a program keeps to be used again */
@@ -55,16 +68,44 @@ static struct pw_live *live_new(struct pw_program *program)
         live->run.own = live;
         live->run.row = &program->row;
         live->run.program = program->row.program;
+        live->host_count = (uint16_t)program->host_count; /* each has one device at least */
         live->run.input_count = program->row.input_count;
         live->run.result_count = program->row.result_count;
         live->run.inputs = carve(&at, live->run.input_count, sizeof *live->run.inputs);
         live->run.results = carve(&at, live->run.result_count, sizeof *live->run.results);
         live->inputs = carve(&at, live->run.input_count, sizeof *live->inputs);
-        for (uint32_t i = 0; i < live->run.input_count; i++)
+        live->hosts = more_hosts(program) ? carve(&at, program->host_count, sizeof *live->hosts) : &live->one;
+        live->told = carve(&at, told_words(program), sizeof *live->told);
+        pw_list_init(&live->patient);
+        pw_list_init(&live->unread);
+        pw_list_init(&live->starters);
+        pw_list_init(&live->start);
+        pw_list_init(&live->gathering);
+        pw_list_init(&live->behind);
+        for (uint32_t i = 0; i < live->run.input_count; i++) {
+                pw_list_init(&live->inputs[i].link);
                 live->inputs[i].live = live;
+        }
         return live;
 }
 
+static void reset_hosts(struct pw_live *live)
+{
+        memset(live->hosts_in, 0, sizeof live->hosts_in);
+        live->hosts_in[PW_LIVE_HOST_IDLE] = live->host_count;
+        for (uint32_t host = 0; host < live->host_count; host++)
+                live->hosts[host] = (struct pw_live_host){ .state = PW_LIVE_HOST_IDLE };
+        if (live->host_count == 1)
+                return;
+        for (uint32_t host = 0; host < live->host_count; host++) {
+                live->hosts[host].live = live;
+                pw_list_init(&live->hosts[host].losing);
+        }
+        live->at_once = live->short_now = live->is_gathering = false;
+        memset(live->told, 0, told_words(live->program) * sizeof *live->told);
+}
+
+/* Its lists are empty: whoever put it into one has taken it out. */
 static void reset(struct pw_live *live)
 {
         struct pw_run *run = &live->run;
@@ -73,17 +114,12 @@ static void reset(struct pw_live *live)
         run->client = NULL;
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
-        live->missing = live->unprepared = 0;
-        live->expired = 0;
-        live->asked = live->submitted = live->stopped = live->unheld = live->refused = live->stopping = false;
-        live->cancelled_by[0] = 0;
-        pw_list_init(&live->patient);
-        pw_list_init(&live->unread);
-        pw_list_init(&live->starters);
-        pw_list_init(&live->start);
+        live->missing = live->expired = 0;
+        live->nodes = live->nodes_ordered = 0;
+        live->submitted = live->stopped = live->unheld = live->refused = live->stopping = false;
+        reset_hosts(live);
         for (uint32_t i = 0; i < run->input_count; i++) {
-                pw_list_init(&live->inputs[i].link);
-                live->inputs[i].missing = false;
+                live->inputs[i].missing = live->inputs[i].waiting = false;
                 live->inputs[i].status = PW_OK;
         }
         live->id = (struct pw_run_id){ live->program->scheduler->host, live->program->scheduler->epoch, run->number };
@@ -114,7 +150,7 @@ struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t num
         for (uint32_t i = 0; i < live->run.result_count; i++)
                 if (!live->run.results[i])
                         goto fail;
-        if (pw_table_put(&scheduler->runs, live->run.number, live)) {
+        if (pw_numbers_put(&scheduler->runs, live->run.number, live)) {
                 program->row.runs++;
                 program->row.runs_in_flight++;
                 program->quota->runs_in_flight++;
@@ -128,7 +164,7 @@ fail:
         return NULL;
 }
 
-struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number) { return pw_table_get(&scheduler->runs, number); }
+struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number) { return pw_numbers_get(&scheduler->runs, number); }
 
 static void forget_causes(struct pw_live *live)
 {
@@ -137,12 +173,15 @@ static void forget_causes(struct pw_live *live)
                 live->causes = cause->next;
                 free(cause);
         }
-        for (uint32_t i = 0; i < live->run.input_count; i++) {
-                free(live->inputs[i].text);
-                live->inputs[i].text = NULL;
+        for (uint32_t i = 0; i < live->run.input_count; i++)
+                if (live->inputs[i].text) {
+                        free(live->inputs[i].text);
+                        live->inputs[i].text = NULL;
+                }
+        if (live->refusal) {
+                free(live->refusal);
+                live->refusal = NULL;
         }
-        free(live->refusal);
-        live->refusal = NULL;
 }
 
 void pw_live_recycle(struct pw_live *live)
@@ -185,6 +224,10 @@ void pw_live_submit(struct pw_live *live)
                 pw_live_fail(live, PW_CANCELLED, text);
                 return;
         }
+        if (live->program->lost_host) {
+                pw_live_fail_by_program(live);
+                return;
+        }
         pw_deadline_note(live);
         if (!live->missing) {
                 pw_live_arrive(live);
@@ -192,7 +235,7 @@ void pw_live_submit(struct pw_live *live)
         }
         pw_list_append(&scheduler->waiting, &live->link);
         /* One that never fits fails at once, whatever is still to come for it. */
-        (void)pw_live_ask(live, PW_CORE_EXPECT); /* else it is seen when it arrives */
+        pw_live_expect(live);
 }
 
 void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text)
@@ -203,10 +246,22 @@ void pw_live_fail(struct pw_live *live, enum pw_status status, const char *text)
         pw_live_over(live);
 }
 
+void pw_live_tell_all(const struct pw_live *live, struct pw_core_message *message, const struct pw_core_body *body)
+{
+        message->run = live->id;
+        message->slot = live->slot;
+        for (uint32_t host = 0; host < live->host_count; host++) {
+                if (live->hosts[host].state == PW_LIVE_HOST_IDLE || live->hosts[host].state == PW_LIVE_HOST_DONE)
+                        continue;
+                message->host = live->program->hosts[host];
+                message->serial = live->hosts[host].serial;
+                pw_core_tell(live->program->scheduler, message, body);
+        }
+}
+
 void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t node)
 {
-        pw_core_tell(live->program->scheduler,
-                     &(struct pw_core_message){ .kind = kind, .node = node, .run = live->id, .slot = live->slot }, NULL);
+        pw_live_tell_all(live, &(struct pw_core_message){ .kind = kind, .node = node }, NULL);
 }
 
 static void release_inputs(struct pw_live *live)
@@ -230,25 +285,31 @@ static void release_inputs(struct pw_live *live)
         }
 }
 
-void pw_live_done(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
+void pw_live_end(struct pw_live *live, enum pw_run_event how)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
         struct pw_run *run = &live->run;
+        bool admitted = run->state == PW_RUN_ADMITTED;
         struct pw_action *action;
         enum pw_status status;
 
         pw_list_remove(&live->link);
         pw_list_remove(&live->unread);
         pw_list_remove(&live->start);
+        pw_live_end_gathering(live);
+        pw_awaited_forget(live);
         pw_deadline_forget(live);
-        pw_live_step(live, live->asked ? PW_RUN_DONE : PW_RUN_FAIL);
-        status = pw_ended_note(live, nodes, nodes_ordered);
+        pw_live_step(live, how);
+        pw_live_starters_go_on(live);
+        status = pw_ended_note(live, (uint32_t)live->nodes, (uint32_t)live->nodes_ordered);
+        if (!admitted)
+                pw_inputs_settle(live);
         release_inputs(live);
         for (uint32_t i = 0; i < run->result_count; i++) {
                 run->results[i]->run = NULL;
                 pw_result_maybe_drop(pw_result_live(run->results[i]));
         }
-        pw_table_remove(&scheduler->runs, run->number);
+        pw_numbers_remove(&scheduler->runs, run->number);
         action = pw_action_add(scheduler, PW_ACT_RUN_ENDED);
         action->run = run;
         action->status = status;
@@ -257,6 +318,20 @@ void pw_live_done(struct pw_live *live, uint32_t nodes, uint32_t nodes_ordered)
         live->program->quota->runs_in_flight--;
         pw_program_maybe_end(live->program);
         scheduler->scan = true;
+}
+
+enum pw_status pw_live_done(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
+                            const struct pw_core_body *body, struct pw_error *ret_err)
+{
+        (void)body, (void)ret_err;
+        if (live->hosts[host].state == PW_LIVE_HOST_DONE)
+                return PW_EXISTS;
+        pw_live_host_step(live, host, PW_LIVE_HOST_FINISH);
+        live->nodes += message->node;
+        live->nodes_ordered += message->from;
+        if (live->hosts_in[PW_LIVE_HOST_DONE] == live->host_count)
+                pw_live_end(live, PW_RUN_DONE);
+        return PW_OK;
 }
 
 static uint32_t gang_count(const struct pw_program *program)
@@ -268,13 +343,21 @@ static uint32_t gang_count(const struct pw_program *program)
         return count;
 }
 
+static void end_unadmitted(struct pw_live *live)
+{
+        pw_live_give_back(live);
+        live->nodes = gang_count(live->program);
+        pw_live_end(live, PW_RUN_FAIL);
+}
+
+/* On one host it may have its rooms by now, and goes as one that was admitted. */
 void pw_live_over(struct pw_live *live)
 {
-        bool is_admitted = live->run.state == PW_RUN_ADMITTED || live->run.state == PW_RUN_ENDED;
-
-        if (!is_admitted && !live->asked) {
-                pw_live_done(live, gang_count(live->program), 0);
-        } else if (!is_admitted && !live->stopped) {
+        if (live->run.state == PW_RUN_ADMITTED || live->run.state == PW_RUN_ENDED)
+                return;
+        if (!pw_live_asked(live) || live->host_count > 1) {
+                end_unadmitted(live);
+        } else if (!live->stopped) {
                 live->stopped = true;
                 pw_deadline_forget(live);
                 pw_live_tell(live, PW_CORE_CANCEL, true);

@@ -21,6 +21,7 @@ void pw_queue_init(struct pw_queue *queue)
         pw_list_init(&queue->runs);
         pw_list_init(&queue->blocked);
         queue->order = (struct pw_heap_item){ 0 };
+        queue->deferred = false;
 }
 
 static const struct pw_host_run *first_of(const struct pw_queue *queue)
@@ -41,9 +42,12 @@ static bool is_like_others(const struct pw_host_run *run)
 enum pw_status pw_admission_fits(const struct pw_program *program, const struct pw_run_id *run, const struct pw_core_input *inputs,
                                  struct pw_error *ret_err)
 {
-        uint64_t need = pw_place_least(program, inputs);
         char need_text[24], have_text[24];
+        uint64_t need;
 
+        if (program->quota->bytes == UINT64_MAX)
+                return PW_OK;
+        need = pw_place_least(program, inputs);
         if (need <= program->quota->bytes)
                 return PW_OK;
         pw_size_format_two(need, program->quota->bytes, need_text, have_text);
@@ -52,18 +56,43 @@ enum pw_status pw_admission_fits(const struct pw_program *program, const struct 
                             (unsigned long)run->number, program->row.name, need_text, program->quota->tenant, have_text);
 }
 
+/* By their arrival: one that has its number from before comes in front of others. */
+static void line_up(struct pw_host_run *run)
+{
+        struct pw_list *all = &run->program->scheduler->queue, *like = &run->queue->runs;
+
+        while (all->prev != &run->program->scheduler->queue &&
+               pw_list_item(all->prev, struct pw_host_run, link)->arrival > run->arrival)
+                all = all->prev;
+        while (like->prev != &run->queue->runs && pw_list_item(like->prev, struct pw_host_run, queued)->arrival > run->arrival)
+                like = like->prev;
+        pw_list_append(all, &run->link);
+        pw_list_append(like, &run->queued);
+        if (first_of(run->queue) == run && run->queued.next != &run->queue->runs && pw_list_empty(&run->queue->blocked))
+                pw_heap_move(&run->program->quota->queues, &run->queue->order, run->arrival);
+}
+
+/* What it has on other hosts is of use to others meanwhile. */
+static void tell_deferred(struct pw_host_run *run)
+{
+        if (run->shared && !run->deferred_told)
+                pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_DEFERRED, .arrival = run->arrival }, NULL);
+        run->deferred_told = true;
+}
+
 enum pw_status pw_admission_enter(struct pw_host_run *run, struct pw_error *ret_err)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
         struct pw_device_quota *quota = run->program->quota;
 
         run->queue = is_like_others(run) ? &run->program->queue : &run->own;
-        run->arrival = ++scheduler->arrivals;
         if (pw_list_empty(&run->queue->runs) && !pw_heap_add(&quota->queues, &run->queue->order, run->arrival))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for its queue of runs");
         pw_host_run_step(run, PW_HOST_RUN_QUEUE);
-        pw_list_append(&scheduler->queue, &run->link);
-        pw_list_append(&run->queue->runs, &run->queued);
+        line_up(run);
+        if (run->queue->deferred)
+                tell_deferred(run);
+        scheduler->queued_here++;
         if (pw_list_empty(&quota->turn))
                 pw_list_append(&scheduler->turns, &quota->turn);
         scheduler->scan = true;
@@ -78,6 +107,18 @@ static void set_deferred(struct pw_host_run *run, bool deferred)
         run->deferred = deferred;
 }
 
+/* So are those behind it, which need the same. */
+static void queue_deferred(struct pw_queue *queue, bool deferred)
+{
+        struct pw_host_run *run;
+        bool before = queue->deferred;
+
+        queue->deferred = deferred;
+        if (deferred && !before)
+                pw_list_each(&queue->runs, run, struct pw_host_run, queued)
+                        tell_deferred(run);
+}
+
 void pw_admission_leave(struct pw_host_run *run)
 {
         struct pw_queue *queue = run->queue;
@@ -85,9 +126,11 @@ void pw_admission_leave(struct pw_host_run *run)
         if (pw_list_empty(&run->queued))
                 return;
         set_deferred(run, false);
+        run->program->scheduler->queued_here--;
         pw_list_remove(&run->link);
         pw_list_remove(&run->queued);
         if (pw_list_empty(&queue->runs)) {
+                queue->deferred = false;
                 pw_list_remove(&queue->blocked);
                 pw_heap_remove(&run->program->quota->queues, &queue->order);
         } else if (pw_list_empty(&queue->blocked)) {
@@ -126,6 +169,37 @@ static void start_steps(struct pw_host_run *run)
         run->step_left = run->program->plan.step_members[run->step];
 }
 
+/* Those on this host, in the order of the places. */
+static void tell_places(struct pw_host_run *run, const struct pw_host_result *result)
+{
+        const struct pw_program_slice *slice = &run->program->slices[result->type->value.slice];
+        struct pw_core_message message = { .kind = PW_CORE_PLACED, .run = run->id, .slot = run->at, .serial = run->serial,
+                                           .host = run->program->scheduler->host, .node = result->index };
+        struct pw_core_body body = { .rooms = result->rooms, .room_count = slice->here_count };
+        struct pw_room *here = run->program->scheduler->telling_rooms;
+
+        if (slice->here_count < result->room_count) {
+                for (uint32_t i = 0; i < slice->here_count; i++)
+                        here[i] = result->rooms[slice->here[i].place];
+                body.rooms = here;
+        }
+        (void)pw_core_tell(run->program->scheduler, &message, &body);
+}
+
+/* And which runs it took over from that may yet give their blocks back. */
+static void tell_reserved(struct pw_host_run *run)
+{
+        struct pw_core_message message = { .kind = PW_CORE_RESERVED, .run = run->id, .slot = run->at, .serial = run->serial,
+                                           .host = run->program->scheduler->host, .arrival = run->arrival };
+        struct pw_core_body body = { .slots = run->program->scheduler->telling_slots };
+        uint32_t *slots = run->program->scheduler->telling_slots;
+
+        for (uint32_t c = 0; run->shared && c < run->program->chain_count; c++)
+                if (run->holds[c].ahead && !run->holds[c].ahead->recorded)
+                        slots[body.slot_count++] = run->holds[c].ahead->at;
+        (void)pw_core_tell(run->program->scheduler, &message, &body);
+}
+
 static void admit(struct pw_host_run *run)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
@@ -136,10 +210,26 @@ static void admit(struct pw_host_run *run)
         if (run->sequential)
                 start_steps(run);
         for (uint32_t i = 0; i < run->program->row.result_count; i++)
-                pw_core_tell(scheduler,
-                             &(struct pw_core_message){ .kind = PW_CORE_PLACED, .run = run->id, .slot = run->at, .node = i },
-                             &(struct pw_core_body){ .rooms = run->results[i]->rooms, .room_count = run->results[i]->room_count });
-        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_RESERVED }, NULL);
+                tell_places(run, run->results[i]);
+        tell_reserved(run);
+}
+
+/* It would wait if somebody does who has come before. */
+bool pw_admission_at_once(struct pw_host_run *run)
+{
+        struct pw_scheduler *scheduler = run->program->scheduler;
+
+        if (scheduler->scanning)
+                return false;
+        pw_admission_scan(scheduler);
+        if (scheduler->queued_here > scheduler->deferred_count)
+                return false;
+        pw_place_inputs(run);
+        if (pw_place_run(run) != PW_PLACED)
+                return false;
+        pw_host_run_step(run, PW_HOST_RUN_QUEUE);
+        admit(run);
+        return true;
 }
 
 /* Of a scan, each run by its weight; the rest in the next. */
@@ -169,6 +259,7 @@ static enum pw_place_verdict scan_run(struct scan *scan, struct pw_host_run *run
                 behind_others = run->lacks_of_others;
         }
         set_deferred(run, verdict == PW_PLACE_DEFERRED);
+        queue_deferred(run->queue, verdict == PW_PLACE_DEFERRED);
         if (verdict == PW_PLACE_HELD && over_quota) {
                 quota->held = scan->scheduler->scans;
         } else if (verdict == PW_PLACE_HELD) {
@@ -224,6 +315,7 @@ void pw_admission_scan(struct pw_scheduler *scheduler)
 
         if (!scheduler->scan)
                 return;
+        scheduler->scanning = true;
         begin_scan(&scan);
         while (!pw_list_empty(&scan.round)) { /* runs of theirs that arrive meanwhile are appended, and looked at too */
                 struct pw_device_quota *quota = pw_list_first(&scan.round, struct pw_device_quota, round);
@@ -233,4 +325,5 @@ void pw_admission_scan(struct pw_scheduler *scheduler)
                         pw_list_append(&scan.round, &quota->round);
         }
         scheduler->scan |= scan.done >= ADMITTED_AT_ONCE;
+        scheduler->scanning = false;
 }

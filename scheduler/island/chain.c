@@ -95,18 +95,51 @@ static void give_block(struct pw_host_run *run, const struct pw_program_block *b
         }
 }
 
+static void give_blocks(struct pw_host_run *run, uint32_t index)
+{
+        for (uint32_t b = 0; b < run->program->block_count; b++)
+                if (run->program->blocks[b].chain == index)
+                        give_block(run, &run->program->blocks[b]);
+}
+
 void pw_chain_leave(struct pw_host_run *run, struct pw_list *freed)
 {
         const struct pw_program *program = run->program;
 
         for (uint32_t c = 0; run->placed && c < program->chain_count; c++) {
-                if (!program->chains[c].used || pass_on(run, c, freed))
-                        continue;
-                for (uint32_t b = 0; b < program->block_count; b++)
-                        if (program->blocks[b].chain == c)
-                                give_block(run, &program->blocks[b]);
+                if (program->chains[c].used && !pass_on(run, c, freed))
+                        give_blocks(run, c);
         }
         run->behind_count = 0;
+        run->placed = false;
+}
+
+static void undo(struct pw_host_run *run, uint32_t index)
+{
+        struct pw_sched_chain *chain = &run->program->chains[index];
+        struct pw_hold *hold = &run->holds[index];
+        struct pw_host_run *ahead = hold->ahead;
+
+        pw_list_remove(&hold->link);
+        if (!ahead) {
+                chain->blocks--;
+                give_blocks(run, index);
+                return;
+        }
+        hold->ahead = NULL;
+        run->ahead_count--;
+        ahead->holds[index].behind = NULL;
+        ahead->behind_count--;
+        pw_list_prepend(&chain->last, &ahead->holds[index].link);
+        if (ahead->letting_go)
+                change_use(run, index, PW_USE_BLOCK, PW_USE_LETTING_GO);
+}
+
+void pw_chain_undo(struct pw_host_run *run)
+{
+        for (uint32_t c = 0; c < run->program->chain_count; c++)
+                if (run->program->chains[c].used)
+                        undo(run, c);
         run->placed = false;
 }
 

@@ -33,7 +33,7 @@ struct pw_fragment {                 /* a run in one island */
         struct pw_policy_account *account; /* the policy's, of its tenant; NULL: none */
         uint64_t turn_key;       /* the policy's, while it has its tenant's turn */
         uint64_t open;           /* devices that still have a gang of it to come */
-        uint32_t devices_left;   /* devices that are not done with it */
+        uint32_t device_count, devices_left; /* that have gangs of it; of them, those that are not done with it */
         enum pw_fragment_wait wait;  /* why its next gang is not ordered, when it was looked at last */
         uint32_t wait_for;       /* the input, the column or the chain */
         uint32_t *noticed;       /* per column: gangs of nodes below this are ordered there */

@@ -66,16 +66,13 @@ struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t inde
         uint32_t places = program->row.slices[type->value.slice].device_count;
         struct pw_host_result *result;
 
-        if (slot >= scheduler->host_result_capacity &&
-            !pw_grow((void **)&scheduler->host_results_at, &scheduler->host_result_capacity, slot + 1,
-                     sizeof *scheduler->host_results_at))
-                return NULL;
-        if (scheduler->host_results_at[slot]) /* named twice by its run */
+        if (!pw_requester_reach(run->requester, slot))
                 return NULL;
         result = alloc(scheduler, places);
         if (!result)
                 return NULL;
-        scheduler->host_results_at[slot] = result;
+        run->requester->results[slot] = result;
+        result->requester = run->requester;
         result->quota = program->quota;
         pw_quota_records(scheduler, result->quota, kept_bytes(result));
         result->run = run->id;
@@ -99,7 +96,8 @@ struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t inde
 struct pw_host_result *pw_host_result_find(const struct pw_scheduler *scheduler, const struct pw_run_id *run, uint32_t index,
                                            uint32_t slot)
 {
-        struct pw_host_result *result = slot < scheduler->host_result_capacity ? scheduler->host_results_at[slot] : NULL;
+        const struct pw_requester *requester = pw_requester_of(scheduler, run);
+        struct pw_host_result *result = requester ? pw_requester_result(requester, slot) : NULL;
 
         return result && pw_same_run(&result->run, run) && result->index == index ? result : NULL;
 }
@@ -109,7 +107,7 @@ void pw_host_result_member_done(struct pw_host_result *result)
         if (!--result->left)
                 pw_core_tell(result->scheduler,
                              &(struct pw_core_message){ .kind = PW_CORE_RESULT, .run = result->run, .slot = result->maker->at,
-                                                        .node = result->index }, NULL);
+                                                        .host = result->scheduler->host, .node = result->index }, NULL);
 }
 
 bool pw_host_result_is_here(const struct pw_host_result *result, uint32_t place)
@@ -160,7 +158,7 @@ void pw_host_result_left(struct pw_host_result *result)
 enum pw_status pw_host_result_release(struct pw_host_result *result)
 {
         pw_host_result_let_go(result);
-        result->scheduler->host_results_at[result->slot] = NULL;
+        result->requester->results[result->slot] = NULL;
         result->released = true;
         pw_host_result_left(result);
         return PW_OK;
@@ -177,5 +175,4 @@ void pw_host_results_free(struct pw_scheduler *scheduler)
         for (uint32_t i = 0; i < PW_RESULT_POOLS; i++)
                 pw_list_each(&scheduler->idle_host_results[i], result, struct pw_host_result, link)
                         free(result);
-        free(scheduler->host_results_at);
 }

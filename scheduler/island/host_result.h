@@ -15,6 +15,7 @@ struct pw_host_result {
         struct pw_list link;     /* among the scheduler's, or those that nobody has */
         struct pw_scheduler *scheduler;
         struct pw_run_id run;
+        struct pw_requester *requester;  /* the coordinator of that */
         uint32_t index, slot;    /* in the run's results; where its coordinator finds it */
         uint32_t program;
         struct pw_host_run *maker;     /* NULL once it is over */

@@ -6,30 +6,33 @@
 const uint8_t pw_host_run_rules[PW_HOST_RUN_STATES][PW_HOST_RUN_EVENTS] = {
         [PW_HOST_RUN_IDLE] = { [PW_HOST_RUN_QUEUE] = PW_HOST_RUN_QUEUED, [PW_HOST_RUN_REFUSE] = PW_HOST_RUN_IDLE },
         [PW_HOST_RUN_QUEUED] = { [PW_HOST_RUN_PLACE] = PW_HOST_RUN_RESERVED, [PW_HOST_RUN_REFUSE] = PW_HOST_RUN_IDLE,
-                                 [PW_HOST_RUN_CANCEL] = PW_HOST_RUN_IDLE },
-        [PW_HOST_RUN_RESERVED] = { [PW_HOST_RUN_DONE] = PW_HOST_RUN_IDLE },
+                                 [PW_HOST_RUN_CANCEL] = PW_HOST_RUN_IDLE, [PW_HOST_RUN_GIVE_BACK] = PW_HOST_RUN_IDLE },
+        [PW_HOST_RUN_RESERVED] = { [PW_HOST_RUN_DONE] = PW_HOST_RUN_IDLE, [PW_HOST_RUN_GIVE_BACK] = PW_HOST_RUN_IDLE },
 };
 
 /* --- what the coordinator says ------------------------------------------------------------------------------------------------ */
 
 /* Only one that was ordered to its end in all its islands is there, whatever became of its maker. */
-enum pw_status pw_host_input(struct pw_host_run *run, uint32_t index, enum pw_status status, struct pw_error *ret_err)
+enum pw_status pw_host_input(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
+                             struct pw_error *ret_err)
 {
-        struct pw_host_input *input = &run->inputs[index];
-        struct pw_message *message;
+        struct pw_host_input *input;
+        struct pw_message *to_boards;
 
-        if (index >= run->program->row.input_count || status == PW_OK)
+        (void)body;
+        if (message->node >= run->program->row.input_count || message->status == PW_OK)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no input %u, or it is no error",
-                                    (unsigned long)run->id.number, index);
+                                    (unsigned long)run->id.number, message->node);
+        input = &run->inputs[message->node];
         if (run->state != PW_HOST_RUN_RESERVED || !input->result || input->status != PW_OK ||
             input->result->ordered == input->result->islands)
                 return PW_EXISTS;
-        input->status = status;
+        input->status = message->status;
         input->in_place = false;
-        message = pw_action_message(run->program->scheduler, PW_MSG_INPUT);
-        message->run = pw_run_ref(run);
-        message->node = index;
-        message->status = status;
+        to_boards = pw_action_message(run->program->scheduler, PW_MSG_INPUT);
+        to_boards->run = pw_run_ref(run);
+        to_boards->node = message->node;
+        to_boards->status = message->status;
         return PW_OK;
 }
 
@@ -60,28 +63,33 @@ static bool is_prepared(const struct pw_host_run *run)
 }
 
 /* Its run may have been cancelled meanwhile. */
-enum pw_status pw_host_start(struct pw_host_run *run, uint32_t island, struct pw_error *ret_err)
+enum pw_status pw_host_start(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
+                             struct pw_error *ret_err)
 {
-        struct pw_fragment *fragment;
-        enum pw_status status = find_fragment(run, island, &fragment, ret_err);
+        struct pw_fragment *fragment = run->fragments, *end = fragment + run->program->plan.column_count;
 
-        if (status != PW_OK || fragment->state >= PW_FRAGMENT_STARTED)
-                return status == PW_OK ? PW_EXISTS : status;
+        (void)message, (void)body;
         if (!is_prepared(run))
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is not prepared everywhere", (unsigned long)run->id.number);
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is not prepared", (unsigned long)run->id.number);
+        if (run->started)
+                return PW_EXISTS;
         if (run->stopped)
                 return pw_error_set(ret_err, PW_CANCELLED, "run %lu was stopped", (unsigned long)run->id.number);
-        if (fragment->devices_left)
-                pw_island_enter(fragment->island, fragment);
+        run->started = true;
+        for (; fragment < end; fragment++)
+                if (fragment->devices_left)
+                        pw_island_enter(fragment->island, fragment);
         return PW_OK;
 }
 
-enum pw_status pw_host_notice(struct pw_host_run *run, const struct pw_core_message *message, struct pw_error *ret_err)
+enum pw_status pw_host_notice(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
+                              struct pw_error *ret_err)
 {
         const struct pw_fragment *from = pw_host_run_fragment(run, message->from);
         struct pw_fragment *fragment;
         enum pw_status status = find_fragment(run, message->island, &fragment, ret_err);
 
+        (void)body;
         if (status != PW_OK)
                 return status;
         if (!from || message->node >= run->program->row.image->node_count)
@@ -105,7 +113,7 @@ static void drop_fragment(struct pw_fragment *fragment)
                 pw_fragment_left(fragment, (uint32_t)__builtin_popcountll(open));
 }
 
-enum pw_status pw_host_stop(struct pw_host_run *run)
+static enum pw_status stop(struct pw_host_run *run)
 {
         if (run->state != PW_HOST_RUN_RESERVED || run->stopped)
                 return PW_EXISTS;
@@ -117,21 +125,30 @@ enum pw_status pw_host_stop(struct pw_host_run *run)
         return PW_OK;
 }
 
+enum pw_status pw_host_stop(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
+                            struct pw_error *ret_err)
+{
+        (void)message, (void)body, (void)ret_err;
+        return stop(run);
+}
+
 /* Its results are wherever its coordinator wants them. */
 static void over(struct pw_host_run *run, enum pw_host_run_event how)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
 
         pw_host_run_step(run, how);
-        scheduler->host_runs_at[run->at] = NULL;
+        pw_requester_forget_run(run->requester, run);
         pw_list_append(&scheduler->actions.ended_host_runs, &run->link);
         pw_host_run_let_go(run);
         pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_DONE, .node = pw_host_run_nodes(run),
                                                     .from = pw_host_run_ordered(run) }, NULL);
 }
 
-enum pw_status pw_host_cancel(struct pw_host_run *run, bool stop)
+enum pw_status pw_host_cancel(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
+                              struct pw_error *ret_err)
 {
+        (void)body, (void)ret_err;
         if (run->state == PW_HOST_RUN_QUEUED) {
                 pw_admission_leave(run);
                 over(run, PW_HOST_RUN_CANCEL);
@@ -142,8 +159,8 @@ enum pw_status pw_host_cancel(struct pw_host_run *run, bool stop)
         pw_chain_let_go(run);
         run->cancelled = true;
         pw_action_message(run->program->scheduler, PW_MSG_CANCEL)->run = pw_run_ref(run);
-        if (stop)
-                pw_host_stop(run);
+        if (message->node)
+                stop(run);
         return PW_OK;
 }
 
@@ -161,14 +178,16 @@ static bool is_in_function(const struct pw_host_run *run, const struct pw_device
                pw_program_node(run->program, at->fragment->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
 }
 
-enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char *why)
+enum pw_status pw_host_expire(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
+                              struct pw_error *ret_err)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
         uint64_t seq;
 
-        if (run->state != PW_HOST_RUN_RESERVED || time <= run->expired)
+        (void)ret_err;
+        if (run->state != PW_HOST_RUN_RESERVED || message->node <= run->expired)
                 return PW_EXISTS;
-        run->expired = time;
+        run->expired = message->node;
         for (uint32_t i = 0; i < run->program->device_count; i++) {
                 struct pw_device *device = run->program->devices[i].device;
                 struct pw_action *action;
@@ -178,7 +197,7 @@ enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char
                 action->device = device->number;
                 action->seq = seq;
                 action->status = PW_DEADLINE;
-                pw_action_text(scheduler, action, why);
+                pw_action_text(scheduler, action, pw_core_text(body));
         }
         return PW_OK;
 }

@@ -36,50 +36,61 @@ enum pw_host_run_event {
         PW_HOST_RUN_PLACE,
         PW_HOST_RUN_REFUSE,
         PW_HOST_RUN_CANCEL, /* while it waits for rooms */
+        PW_HOST_RUN_GIVE_BACK,
         PW_HOST_RUN_DONE,
         PW_HOST_RUN_EVENTS
 };
 
+/* What most runs need comes first. */
 struct pw_host_run {
         struct pw_run_id id;
-        uint32_t at;             /* where its coordinator finds it */
+        struct pw_requester *requester;  /* its coordinator, */
+        uint64_t serial;         /* the number of its RESERVE there, */
+        uint32_t at;             /* and where that finds it */
+        uint32_t slot;           /* its place in boards, see message.h; nobody else's while it is kept */
+        uint64_t number;         /* to boards */
         struct pw_program *program;
         enum pw_host_run_state state; /* pw_host_run_step() */
         bool sequential;
-        uint32_t slot;           /* its place in boards, see message.h; nobody else's while it is kept */
+        bool at_once;            /* it was not to wait */
+        bool shared;             /* it has rooms on other hosts, or will */
+        bool recorded;           /* PREPARE came: its rooms are its own until it ends */
         bool prepared;           /* once at least: boards keep something there */
-        struct pw_list link;     /* among the queued, the ended or the idle */
-        struct pw_list queued;   /* in `queue`, */
-        struct pw_queue *queue;  /* its program's, or `own`, as what it needs depends on what its inputs bring */
-        struct pw_queue own;
-        uint64_t arrival;        /* its number among those that were queued */
-        uint64_t admission;      /* its number among the admitted, from 1 */
-        uint32_t fragments_left;
-        struct pw_hold *holds;   /* per chain */
-        uint32_t ahead_count, behind_count; /* holds that have one */
-        struct pw_list freed_link; /* among those that may end, as the run ahead has */
         bool placed;             /* its blocks are there */
+        bool started;            /* gangs of it may be ordered */
         bool cancelled;          /* what is ordered of it is skipped where it has not begun */
         bool stopped;            /* nothing more of it is ordered */
         bool letting_go;         /* it has failed as a whole: its block is of use to nobody, but members may still write */
         bool deferred;           /* needs room that admitted runs will not give back */
-        uint32_t short_device;   /* where room was missing when it was looked at last */
-        uint64_t short_bytes;
+        bool deferred_told;      /* its coordinator was told so, once */
+        bool read_early;         /* fragments rested, or rest, until its results are ordered */
         bool lacks_of_others;    /* its tenant's own runs will not give back enough on one of its devices */
         bool over_quota;         /* then: of what its tenant may have of all devices */
-        bool read_early;         /* fragments rested, or rest, until its results are ordered */
-        uint32_t expired;        /* how often it was told that it is */
-        uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
+        uint32_t fragments_left;
         struct pw_fragment *fragments;   /* per column */
-        struct pw_host_input *inputs;
         struct pw_host_result **results;
+        struct pw_host_input *inputs;
         uint64_t *block_offsets; /* per place on this host, of all blocks */
+        struct pw_hold *holds;   /* per chain */
+        uint32_t ahead_count, behind_count; /* holds that have one */
+        struct pw_list link;     /* among the queued, the ended or the idle */
+        struct pw_list queued;   /* in `queue`, */
+        struct pw_queue *queue;  /* its program's, or `own`, as what it needs depends on what its inputs bring */
+        uint64_t arrival;        /* its number among those that were queued */
+        uint64_t admission;      /* its number among the admitted, from 1 */
+        uint64_t short_bytes;
+        uint32_t short_device;   /* where room was missing when it was looked at last */
+        uint32_t expired;        /* how often it was told that it is */
+        struct pw_list freed_link; /* among those that may end, as the run ahead has */
+        uint32_t step, step_left; /* sequential dispatch: the node whose turn it is, members that are not done */
+        struct pw_list unadmitted; /* shared: among those that have rooms here, and wait for other hosts */
+        struct pw_queue own;
 };
 
 /* A run as boards know it. */
 static inline struct pw_run_ref pw_run_ref(const struct pw_host_run *run)
 {
-        return (struct pw_run_ref){ run->id.number, run->slot, run->program->row.program };
+        return (struct pw_run_ref){ run->number, run->slot, run->program->row.program };
 }
 /* On the `here`th place of this host. */
 static inline uint64_t pw_host_run_block(const struct pw_host_run *run, uint32_t block, uint32_t here)
@@ -96,24 +107,29 @@ PW_MUST_CHECK enum pw_status pw_host_expect(struct pw_scheduler *scheduler, cons
 /* RESERVE: it takes its place in the queue, or REFUSED is told. Errors: PW_PROTOCOL, PW_NOT_FOUND, which are told too. */
 PW_MUST_CHECK enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                              const struct pw_core_body *body, struct pw_error *ret_err);
+/* It is not here: its coordinator waits for an answer. */
+void pw_host_refuse(struct pw_scheduler *scheduler, const struct pw_core_message *message);
+
+typedef enum pw_status pw_host_hears(struct pw_host_run *run, const struct pw_core_message *message,
+                                     const struct pw_core_body *body, struct pw_error *ret_err);
+/* GIVE_BACK: it has nothing here any more, nor have those who took over its blocks, which are refused. Errors: PW_PROTOCOL: it is
+ * prepared. */
+PW_MUST_CHECK pw_host_hears pw_host_give_back;
 /* OVERDUE: it waits for rooms no longer. */
-enum pw_status pw_host_overdue(struct pw_host_run *run);
-/* START: all its records are written, everywhere: gangs of it may be ordered in this island. Errors: PW_PROTOCOL, PW_CANCELLED. */
-PW_MUST_CHECK enum pw_status pw_host_start(struct pw_host_run *run, uint32_t island, struct pw_error *ret_err);
-/* NOTICE: gangs up to `node` are ordered in island `from`. They only count up: an old one changes nothing. Errors: PW_PROTOCOL. */
-PW_MUST_CHECK enum pw_status pw_host_notice(struct pw_host_run *run, const struct pw_core_message *message,
-                                            struct pw_error *ret_err);
+pw_host_hears pw_host_overdue;
+/* START: all its records are written, on every host: gangs of it may be ordered. Errors: PW_PROTOCOL, PW_CANCELLED. */
+PW_MUST_CHECK pw_host_hears pw_host_start;
+/* NOTICE: gangs up to a node are ordered in another island. They only count up: an old one changes nothing. Errors: PW_PROTOCOL. */
+PW_MUST_CHECK pw_host_hears pw_host_notice;
 /* INPUT: its maker orders nothing more. What is not ordered by now never comes, and is loaded as an error. Errors: PW_PROTOCOL. */
-PW_MUST_CHECK enum pw_status pw_host_input(struct pw_host_run *run, uint32_t input, enum pw_status status,
-                                           struct pw_error *ret_err);
-/* CANCEL: what is ordered is skipped where it has not begun. `stop`: nothing more is ordered, as nobody reads its results; else
- * it
- * goes on, and who reads them finds errors there. A run that waits for rooms is over. */
-enum pw_status pw_host_cancel(struct pw_host_run *run, bool stop);
+PW_MUST_CHECK pw_host_hears pw_host_input;
+/* CANCEL: what is ordered is skipped where it has not begun. Nothing more is ordered if nobody reads its results; else it goes on,
+ * and who reads them finds errors there. A run that waits for rooms is over. */
+pw_host_hears pw_host_cancel;
 /* STOP: nothing more is ordered, whoever reads its results; what is ordered goes on. */
-enum pw_status pw_host_stop(struct pw_host_run *run);
+pw_host_hears pw_host_stop;
 /* EXPIRED: members that are in a function of it are ended with their processes. */
-enum pw_status pw_host_expire(struct pw_host_run *run, uint32_t time, const char *why);
+pw_host_hears pw_host_expire;
 
 /* --- inside --------------------------------------------------------------------------------------------------------------- */
 

@@ -132,7 +132,7 @@ static bool order_gang(struct turn *turn, struct pw_fragment *fragment, const st
 
         if (!item)
                 return false;
-        *item = (struct pw_order_item){ .run = fragment->run->id.number, .slot = fragment->run->slot, .node = gang->node,
+        *item = (struct pw_order_item){ .run = fragment->run->number, .slot = fragment->run->slot, .node = gang->node,
                                         .members = gang->members, .seq_slot = gang->seq_slot };
         if ((gang->load || (gang->is_behind && fragment->run->ahead_count)) && !pw_order_tell(fragment->run, gang, item)) {
                 turn->scheduler->actions.orders_count--;
@@ -176,7 +176,9 @@ static void send_notices(struct pw_fragment *fragment, uint32_t notify, uint32_t
 
         for (; notify; notify &= notify - 1) {
                 uint32_t to = fragment->run->fragments[__builtin_ctz(notify)].plan->island;
-                struct pw_core_message *notice = pw_action_core(scheduler, &fragment->run->id, to, PW_CORE_NOTICE);
+                struct pw_core_message *notice = pw_action_core(scheduler, &fragment->run->id, PW_CORE_NOTICE);
+                notice->host = scheduler->host;
+                notice->island = to;
 
                 notice->slot = fragment->run->at;
                 notice->from = fragment->plan->island;

@@ -8,14 +8,14 @@
  * turn looks at the fragments that something has come for and at those at the front of lines whose window has opened, and orders of
  * each what it can, all of it one batch. Whoever else waits costs nothing. A gang is ordered if
  *
- *   - each device of it has been given less than W gangs (`--ahead`) that it has not done (the window), no fragment of its tenant
+ *   - each device of it has been given fewer than W gangs (`--ahead`) that it has not done (the window), no fragment of its tenant
  *     that came earlier waits for one of these devices, and no fragment of another tenant whose turn there comes before (line.h,
- *     policy.h): so nobody is overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
+ *     policy/policy.h): so nobody is overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
  *   - the gangs of its run that it needs in other islands are ordered there, as notices said;
  *   - of a load, which brings an input onto a device: the input's writer is ordered wherever it is read; and where the input is
  *     updated in place, whoever else reads that room is done or ordered before it on the same device;
- *   - the runs whose blocks its run took over are ordered as far as the last use of each room that it writes, and never behind it:
- *     a credit of a stage is such a room.
+ *   - of each room that it writes and that runs before it used, whose block its run took over, the last use by these is ordered,
+ *     and never behind it: a credit of a stage is such a room.
  *
  * So everything that a gang will wait for, when its devices come to it, was ordered before it in time: waits form no cycle.
  */
@@ -34,7 +34,7 @@ struct pw_island {
         struct pw_policy_state *state; /* the policy's */
         uint64_t members;       /* its devices */
         struct pw_list woken;   /* fragments that came, or for which came what they waited for */
-        bool jumbled;           /* of these some stand before others that come first by their key */
+        bool jumbled;           /* they are not in the order of their keys */
         struct pw_list fronts;  /* fragments that only a window, or the log, may keep */
         uint64_t waited;        /* devices at which fragments stand in line */
         uint64_t kept_back;     /* turns_ahead of all fragments */
@@ -51,7 +51,7 @@ void pw_island_enter(struct pw_island *island, struct pw_fragment *fragment);
 /* A notice came: gangs up to `node` are ordered in the island of `column` (which of its program's islands it is). */
 void pw_island_notice(struct pw_fragment *fragment, uint32_t column, uint32_t node);
 void pw_island_turn(struct pw_island *island);
-/* Gangs of this device up to `count` are done: what was marked with one of them happens (device.h). */
+/* Gangs of this device up to `count` are done: what was marked with one of them happens (island/device.h). */
 void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count);
 
 #endif

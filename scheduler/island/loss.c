@@ -11,6 +11,7 @@
 static struct pw_core_message about(const struct pw_host_result *result, const struct pw_device *device, enum pw_core_kind kind)
 {
         return (struct pw_core_message){ .kind = kind, .status = PW_DEVICE_LOST, .run = result->run, .slot = result->slot,
+                                         .host = result->scheduler->host,
                                          .device = pw_scheduler_device_id(result->scheduler, device->number) };
 }
 
@@ -64,15 +65,6 @@ static bool lose_places(struct pw_host_result *result, struct pw_device_id devic
         return any;
 }
 
-/* Is everything that was lost of it held by another device? */
-static bool lives_on(const struct pw_host_result *result)
-{
-        for (uint32_t i = 0; i < result->room_count; i++)
-                if (pw_living_replica(&result->type->value.sharding, result->type->mesh, i, result->lost) == UINT32_MAX)
-                        return false;
-        return true;
-}
-
 static void lose_results(struct pw_scheduler *scheduler, const struct pw_device *device, uint64_t lost_before)
 {
         struct pw_host_result *result;
@@ -83,7 +75,7 @@ static void lose_results(struct pw_scheduler *scheduler, const struct pw_device 
 
                 if (result->donated || result->released || !lose_places(result, id, lost_before))
                         continue;
-                lives = lives_on(result);
+                lives = pw_type_lives_on(result->type, result->room_count, result->lost);
                 if (!lives)
                         lose_result(result, device);
                 for (uint32_t i = 0; lives && i < result->room_count; i++)

@@ -286,11 +286,29 @@ static void join_free_rooms(const struct pw_program *program)
                 pw_range_join(program->devices[i].rooms->range);
 }
 
+/* Results of runs that may not be admitted, of a device or (NULL) of a tenant: who waits for these waits until that is known. */
+static uint64_t uncertain(const struct pw_scheduler *scheduler, const struct pw_device *device, const struct pw_device_quota *quota)
+{
+        const struct pw_host_run *run;
+        uint64_t bytes = 0;
+
+        pw_list_each(&scheduler->unadmitted, run, struct pw_host_run, unadmitted)
+                for (uint32_t r = 0; r < run->program->row.result_count; r++) {
+                        const struct pw_host_result *result = run->results[r];
+                        for (uint32_t i = 0; !result->letting_go && !result->source && i < result->room_count; i++)
+                                if (pw_host_result_is_here(result, i) &&
+                                    (device ? result->rooms[i].device == device->number : run->program->quota == quota))
+                                        bytes += result->rooms[i].bytes;
+                }
+        return bytes;
+}
+
 /* Will admitted runs give back what is missing? */
 static enum pw_place_verdict lacking(struct pw_host_run *run, const struct pw_device *device, uint64_t need)
 {
         const struct pw_rooms *own = pw_program_device(run->program, device->number)->rooms;
-        uint64_t coming = device->used[PW_USE_BLOCK] + device->used[PW_USE_LETTING_GO];
+        uint64_t coming = device->used[PW_USE_BLOCK] + device->used[PW_USE_LETTING_GO] +
+                          uncertain(run->program->scheduler, device, NULL);
 
         run->over_quota = false;
         run->lacks_of_others |= own->used[PW_USE_BLOCK] + own->used[PW_USE_LETTING_GO] + device->free < need;
@@ -320,7 +338,8 @@ static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MA
 static enum pw_place_verdict over_quota(struct pw_host_run *run, uint64_t need)
 {
         const struct pw_device_quota *quota = run->program->quota;
-        uint64_t left = pw_quota_left(quota), coming = quota->used[PW_USE_BLOCK] + quota->used[PW_USE_LETTING_GO];
+        uint64_t left = pw_quota_left(quota), coming = quota->used[PW_USE_BLOCK] + quota->used[PW_USE_LETTING_GO] +
+                                                       uncertain(run->program->scheduler, NULL, quota);
 
         run->over_quota = true;
         run->short_bytes = need - left;
@@ -349,14 +368,30 @@ static enum pw_place_verdict try(struct taking *taking)
         return take_all(taking) ? PW_PLACED : lacking(run, taking->failed, taking->bytes);
 }
 
+/* It has rooms here, and waits for others on further hosts: who takes over from it waits for that. */
+static bool waits_elsewhere(const struct pw_host_run *run) { return run->shared && !run->at_once && !run->recorded; }
+
+/* Who may not wait takes over from nobody who does. */
+static bool would_wait(const struct taking *taking)
+{
+        const struct pw_program *program = taking->run->program;
+
+        for (uint32_t c = 0; taking->run->at_once && c < program->chain_count; c++) {
+                const struct pw_host_run *ahead = program->chains[c].used ? ahead_in(taking, c) : NULL;
+                if (ahead && waits_elsewhere(ahead))
+                        return true;
+        }
+        return false;
+}
+
 enum pw_place_verdict pw_place_run(struct pw_host_run *run)
 {
         struct taking taking = { .run = run };
-        enum pw_place_verdict verdict = try(&taking);
+        enum pw_place_verdict verdict = would_wait(&taking) ? PW_PLACE_HELD : try(&taking);
 
         taking.reuse = verdict != PW_PLACED;
         if (taking.reuse)
-                verdict = try(&taking);
+                verdict = would_wait(&taking) ? PW_PLACE_HELD : try(&taking);
         if (verdict != PW_PLACED)
                 return verdict;
         for (uint32_t i = 0; i < run->program->row.result_count; i++)
@@ -365,5 +400,31 @@ enum pw_place_verdict pw_place_run(struct pw_host_run *run)
                 if (run->program->chains[c].used)
                         pw_chain_join(run, c, ahead_in(&taking, c));
         run->placed = true;
+        if (run->shared)
+                pw_list_append(&run->program->scheduler->unadmitted, &run->unadmitted);
         return PW_PLACED;
+}
+
+static void undo_in_place(struct pw_host_result *result)
+{
+        struct pw_host_result *source = result->source;
+        enum pw_room_use from = result->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT;
+        enum pw_room_use to = source->letting_go ? PW_USE_LETTING_GO : PW_USE_RESULT;
+
+        for (uint32_t i = 0; from != to && i < result->room_count; i++)
+                if (pw_host_result_is_here(result, i))
+                        pw_room_change(result->scheduler->devices[result->rooms[i].device], &result->rooms[i], from, to);
+        source->donated = false;
+        source->heir = NULL;
+        result->source = NULL;
+        result->room_count = 0;
+}
+
+void pw_place_undo(struct pw_host_run *run)
+{
+        for (uint32_t i = 0; i < run->program->row.result_count; i++)
+                if (run->results[i]->source)
+                        undo_in_place(run->results[i]);
+        pw_chain_undo(run);
+        pw_list_remove(&run->unadmitted);
 }

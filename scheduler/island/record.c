@@ -18,6 +18,8 @@ static uint32_t shard_count(const struct pw_host_run *run, uint32_t input)
                 return 0;
         if (!place->result)
                 return !place->is_inline;
+        if (place->result->type->slice_hosts == 1)
+                return pw_host_result_is_here(place->result, 0) ? place->result->room_count : 0;
         for (uint32_t i = 0; i < place->result->room_count; i++)
                 count += pw_host_result_is_here(place->result, i);
         return count;
@@ -100,8 +102,7 @@ static void write_shards(const struct pw_host_input *input, struct pw_run_shard 
 
 static void write_layout(const struct pw_host_result *result, struct pw_run_input *input)
 {
-        if (pw_dims_bytes(result->type->value.dtype, &result->type->value.dims, &input->bytes, NULL) != PW_OK)
-                input->bytes = 0;
+        input->bytes = result->type->bytes;
         input->sharding = result->type->value.sharding;
         memcpy(input->mesh, result->type->mesh, sizeof input->mesh);
 }
@@ -168,15 +169,14 @@ static void write_constants(const struct pw_host_run *run, struct pw_run_record 
         uint32_t *slices = (uint32_t *)((char *)record + record->slices);
         size_t seqs_bytes = (size_t)program->row.image->seq_count * program->plan.column_count * sizeof(uint64_t);
 
-        record->run = run->id.number;
+        record->run = run->number;
         record->image_island = place->island;
         record->image = place->line;
         record->image_serial = place->serial;
         record->island_count = program->plan.column_count;
         record->program = run->program->row.program;
         record->cancelled_at = run->cancelled || run->stopped ? 0 : UINT32_MAX;
-        memset((char *)record + record->seqs, 0, seqs_bytes);
-        memset((char *)record + record->ahead_seqs, 0, seqs_bytes);
+        memset((char *)record + record->seqs, 0, 2 * seqs_bytes); /* and ahead_seqs, which come next */
         for (uint32_t c = 0; c < program->plan.column_count; c++)
                 numbers[c] = program->plan.columns[c].island;
         for (uint32_t i = 0; i < program->row.image->slice_count; i++) {
@@ -199,24 +199,36 @@ static uint32_t record_bytes(const struct pw_host_run *run)
         return (uint32_t)pw_round_up(program->record_bytes + shards * sizeof(struct pw_run_shard), PW_LINE_BYTES);
 }
 
+static struct pw_fragment *first_in(const struct pw_host_run *run, enum pw_fragment_state state)
+{
+        for (uint32_t c = 0; c < run->program->plan.column_count; c++)
+                if (run->fragments[c].state == state)
+                        return &run->fragments[c];
+        return NULL;
+}
+
 enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
-                                      struct pw_message *ret_message, struct pw_error *ret_err)
+                                      struct pw_message *ret_message, bool *ret_more, struct pw_error *ret_err)
 {
         struct writer writer = { NULL, 0 };
-        struct pw_host_run *run = pw_core_host_run(scheduler, prepare, ret_err);
-        struct pw_fragment *fragment = run ? pw_host_run_fragment(run, prepare->island) : NULL;
+        struct pw_host_run *run = pw_core_host_run(scheduler, prepare);
+        struct pw_fragment *fragment;
         uint32_t bytes;
         uint64_t offset;
 
-        if (!run)
-                return PW_NOT_FOUND;
-        if (!fragment || run->state != PW_HOST_RUN_RESERVED)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no rooms in island %u", (unsigned long)run->id.number,
-                                    prepare->island);
-        if (fragment->state != PW_FRAGMENT_RESERVED)
-                return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared in island %u", (unsigned long)run->id.number,
-                                    prepare->island);
+        *ret_more = false;
+        if (!run || run->requester->given_up)
+                return pw_core_over(&prepare->run, ret_err);
+        if (run->state != PW_HOST_RUN_RESERVED)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no rooms", (unsigned long)run->id.number);
+        fragment = first_in(run, PW_FRAGMENT_RESERVED);
+        if (!fragment)
+                return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared", (unsigned long)run->id.number);
+        run->recorded = true;
+        if (run->shared)
+                pw_list_remove(&run->unadmitted);
         pw_fragment_step(fragment, PW_FRAGMENT_RECORD);
+        *ret_more = first_in(run, PW_FRAGMENT_RESERVED);
         bytes = record_bytes(run);
         writer.base = pw_action_bytes(scheduler, bytes, &offset);
         if (!writer.base)
@@ -224,27 +236,40 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const stru
         write_record(&writer, run);
         write_constants(run, (struct pw_run_record *)(void *)writer.base);
         run->prepared = true;
-        *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = prepare->island, .column = fragment->column,
-                                            .bytes = bytes,
-                                            .at = offset, .run = pw_run_ref(run), .image = run->program->row.place };
+        *ret_message = (struct pw_message){ .kind = PW_MSG_PREPARE, .island = fragment->island->number,
+                                            .column = fragment->column, .bytes = bytes, .at = offset, .run = pw_run_ref(run),
+                                            .image = run->program->row.place };
         return PW_OK;
+}
+
+/* All that are to be written are, and one is at least. */
+static bool is_being_written(const struct pw_host_run *run)
+{
+        bool any = false;
+
+        for (uint32_t c = 0; c < run->program->plan.column_count; c++) {
+                if (run->fragments[c].state == PW_FRAGMENT_RESERVED)
+                        return false;
+                any |= run->fragments[c].state == PW_FRAGMENT_RECORDED;
+        }
+        return any;
 }
 
 enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struct pw_core_message *prepare, enum pw_status status,
                                      const char *text, uint64_t now_us, struct pw_error *ret_err)
 {
-        struct pw_host_run *run = pw_core_host_run(scheduler, prepare, ret_err);
-        struct pw_fragment *fragment = run ? pw_host_run_fragment(run, prepare->island) : NULL;
+        struct pw_host_run *run = pw_core_host_run(scheduler, prepare);
 
         scheduler->now_us = now_us;
         if (!run)
-                return PW_NOT_FOUND;
-        if (!fragment || fragment->state != PW_FRAGMENT_RECORDED)
-                return pw_error_set(ret_err, fragment && fragment->state > PW_FRAGMENT_RECORDED ? PW_EXISTS : PW_PROTOCOL,
-                                    "the record of run %lu in island %u is not being written", (unsigned long)run->id.number,
-                                    prepare->island);
-        pw_fragment_step(fragment, PW_FRAGMENT_ANSWER);
-        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_PREPARED, .status = status, .island = prepare->island }, text);
+                return pw_core_over(&prepare->run, ret_err);
+        if (!is_being_written(run))
+                return pw_error_set(ret_err, first_in(run, PW_FRAGMENT_RESERVED) ? PW_PROTOCOL : PW_EXISTS,
+                                    "the records of run %lu are not being written", (unsigned long)run->id.number);
+        for (uint32_t c = 0; c < run->program->plan.column_count; c++)
+                if (run->fragments[c].state == PW_FRAGMENT_RECORDED)
+                        pw_fragment_step(&run->fragments[c], PW_FRAGMENT_ANSWER);
+        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_PREPARED, .status = status }, text);
         pw_host_run_maybe_end(run);
         return PW_OK;
 }
@@ -270,7 +295,7 @@ static void tell_behind(const struct pw_host_run *run, const struct pw_image_nod
                 const struct pw_image_node *on = pw_image_node(image, nodes[i]);
                 const struct pw_host_run *ahead = ahead_of(run, on);
                 if (ahead)
-                        behind[item->behind_count++] = (struct pw_behind){ ahead->id.number, ahead->slot, on->seq_slot };
+                        behind[item->behind_count++] = (struct pw_behind){ ahead->number, ahead->slot, on->seq_slot };
         }
 }
 

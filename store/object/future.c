@@ -277,6 +277,10 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
                 pw_watch_end(store, object, true);
         if (!object->refs)
                 pw_reclaim_add(store, object);
+        if (segment->awaited) {
+                segment->awaited = false;
+                pw_room_came(store);
+        }
 }
 
 void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, const _Atomic uint64_t *shards)
@@ -293,7 +297,7 @@ void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, cons
         atomic_fetch_add(&list->losses, 1);
 }
 
-void pw_store_lose(struct pw_store *store, struct pw_object *object, const char *text, uint64_t now_us)
+void pw_store_lose(struct pw_store *store, struct pw_object *object, enum pw_status why, const char *text, uint64_t now_us)
 {
         struct segment *segment = pw_segment_of(store, object->segment);
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
@@ -305,7 +309,7 @@ void pw_store_lose(struct pw_store *store, struct pw_object *object, const char 
                 return;
         write_loss(segment, object, text);
         if (!pw_object_step(store, object, entry, PW_OBJECT_LOSE, &word,
-                            pw_word_make(PW_ENTRY_LOST, pw_word_flags(word), object->generation, PW_DEVICE_LOST)))
+                            pw_word_make(PW_ENTRY_LOST, pw_word_flags(word), object->generation, why)))
                 return; /* flags are the store's own here: nobody else changes the word */
         if (!closing)
                 pw_object_wake(store, segment, object->slot);

@@ -342,15 +342,15 @@ static void test_lost(void **state)
         place = result(&r, 0);
         pending = result(&r, 1);
         pw_store_decide(r.f.store, claim(&r, place, 1), &ready, 0);
-        pw_store_lose(r.f.store, fixture_known(&r.f, place), "device h0:1 was lost: SIGKILL", 0);
-        pw_store_lose(r.f.store, claim(&r, pending, 2), "device h0:1 was lost: SIGKILL", 0);
+        pw_store_lose(r.f.store, fixture_known(&r.f, place), PW_DEVICE_LOST, "device h0:1 was lost: SIGKILL", 0);
+        pw_store_lose(r.f.store, claim(&r, pending, 2), PW_DEVICE_LOST, "device h0:1 was lost: SIGKILL", 0);
         assert_string_equal(r.f.futures.base + place.entry->body.dims[0], "device h0:1 was lost: SIGKILL");
         assert_int_equal(place.entry->body.dims[1], strlen("device h0:1 was lost: SIGKILL") + 1);
         assert_memory_equal(r.f.futures.base + place.entry->room_offset, &two, sizeof two.list); /* somebody may be reading it */
         fixture_check(&r.f);
         assert_true(pw_entry_load(place.entry) == pw_word_make(PW_ENTRY_LOST, PW_ENTRY_SHARDED, place.generation, PW_DEVICE_LOST));
         assert_int_equal(fixture_state(pending), PW_ENTRY_PENDING);
-        pw_store_lose(r.f.store, fixture_known(&r.f, place), "again", 0);
+        pw_store_lose(r.f.store, fixture_known(&r.f, place), PW_DEVICE_LOST, "again", 0);
         fixture_drop(&r.f, r.ann, place);
         fixture_reclaim(&r.f);
         assert_int_equal(fixture_count(&r.f, PW_STORE_FREE_RESULT), 1);

@@ -235,7 +235,7 @@ static void test_what_cannot_be(void **state)
         assert_int_equal(move(&h, h.ann, value, far), PW_SHAPE);
         assert_int_equal(move(&h, h.ann, value, open), PW_NOT_READY);
         assert_int_equal(move(&h, h.ann, value, value), PW_INVALID);
-        pw_store_lose(h.f.store, fixture_known(&h.f, value), "gone", 2);
+        pw_store_lose(h.f.store, fixture_known(&h.f, value), PW_DEVICE_LOST, "gone", 2);
         assert_int_equal(move(&h, h.ann, value, room), PW_DEVICE_LOST);
         fixture_close(&h.f);
 }

@@ -145,7 +145,7 @@ static void test_lost_in_the_scan(void **state)
         open_one(&o);
         fixture_drop(&o.f, o.ann, o.place);
         assert_true(pw_store_reclaim_begin(o.f.store));
-        pw_store_lose(o.f.store, fixture_known(&o.f, o.place), NULL, 0);
+        pw_store_lose(o.f.store, fixture_known(&o.f, o.place), PW_DEVICE_LOST, NULL, 0);
         fixture_ref(&o.f, o.other, o.place);
         pw_store_reclaim_finish(o.f.store, o.f.now_us);
         assert_true(pw_entry_load(o.place.entry) == pw_word_make(PW_ENTRY_LOST, 0, o.place.generation, PW_DEVICE_LOST));

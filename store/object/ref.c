@@ -1,5 +1,5 @@
 /* References: nodes of claims, in the ring of their object, and found by their owner; records of the rings. */
-#include "store/parts.h"
+#include "store/object/step.h"
 
 /* References to one object: of one session or run, and of all together. A session that takes more is ended. */
 #define PW_REFS_OF_OWNER_MAX (1u << 24)
@@ -290,6 +290,26 @@ enum pw_status pw_store_drop(struct pw_store *store, uint32_t number, struct pw_
         return PW_OK;
 }
 
+/* Who sends a REF waits for what the word says: CLOSING, or of a value that moves. Where a client writes the words the record
+ * has to say so, too; else nobody would ever end that wait. */
+static void judge_word(struct pw_store *store, struct segment *segment, struct pw_object *object, uint32_t generation)
+{
+        struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+        uint64_t word = pw_entry_load(entry);
+        bool closes = pw_word_state(word) > PW_ENTRY_LOST && !(object->known && object->closing >= PW_ENTRY_READY);
+
+        if (!segment->session || object->taken || pw_word_generation(word) != generation ||
+            !(closes || pw_word_flags(word) & PW_ENTRY_SHARDED))
+                return;
+        pw_session_broke(store, segment->session, "it changed the word of an entry that somebody refers to");
+        if (!object->known || object->closing < PW_ENTRY_READY)
+                pw_object_force(store, object, entry, PW_ENTRY_PENDING, PW_OBJECT_FAIL,
+                                pw_word_make(PW_ENTRY_PENDING, 0, generation, PW_PROTOCOL));
+        else
+                atomic_store(&entry->word, pw_word_make(PW_ENTRY_CLOSING, 0, generation, PW_PROTOCOL));
+        pw_object_wake(store, segment, object->slot);
+}
+
 enum pw_status pw_store_ref(struct pw_store *store, uint32_t number, struct pw_cell cell, uint64_t now_us)
 {
         struct session *session = pw_session_of(store, number);
@@ -302,6 +322,9 @@ enum pw_status pw_store_ref(struct pw_store *store, uint32_t number, struct pw_c
                 return PW_OK;
         if (pw_cell_slot(cell) >= segment->layout.slot_count)
                 return broken(session);
+        object = pw_object_at(segment, pw_cell_slot(cell));
+        if (object)
+                judge_word(store, segment, object, pw_cell_generation(cell));
         object = pw_object_find(segment, pw_cell_slot(cell), pw_cell_generation(cell));
         if (!object || object->donated == 2)
                 return PW_OK; /* gone: the client reads so in the entry */

@@ -113,6 +113,29 @@ static void test_drop_by_a_stranger(void **state)
         fixture_close(&f);
 }
 
+/* A client says of its own value what only the store may say: who refers to it finds an error, and the client is ended. */
+static void test_spoiled_before_ref(void **state)
+{
+        static const uint64_t words[] = { PW_ENTRY_CLOSING, PW_ENTRY_READY | PW_ENTRY_SHARDED | PW_ENTRY_MOVING };
+
+        (void)state;
+        for (uint32_t i = 0; i < 2 * pw_array_count(words); i++) {
+                struct fixture f;
+                fixture_open(&f, 64 * PW_MIB);
+                struct client *ann = fixture_client(&f, "ann"), *other = fixture_client(&f, "ann");
+                struct pw_store_grant grant = fixture_grant(&f, ann, 1024, 4);
+                struct place place = fixture_put(ann, grant.first_slot);
+
+                if (i % 2)
+                        fixture_known(&f, place);
+                atomic_store(&place.entry->word, pw_word_make(PW_ENTRY_FREE, 0, place.generation, PW_OK) | words[i / 2]);
+                fixture_ref(&f, other, place);
+                assert_true(pw_entry_load(place.entry) == pw_word_make(PW_ENTRY_ERROR, 0, place.generation, PW_PROTOCOL));
+                assert_int_equal(fixture_only(&f, PW_STORE_END_SESSION)->number, ann->session);
+                fixture_close(&f);
+        }
+}
+
 static void test_records_that_cannot_be(void **state)
 {
         struct fixture f;
@@ -437,6 +460,7 @@ int main(void)
                 cmocka_unit_test(test_drop_twice),
                 cmocka_unit_test(test_late_drop),
                 cmocka_unit_test(test_drop_by_a_stranger),
+                cmocka_unit_test(test_spoiled_before_ref),
                 cmocka_unit_test(test_records_that_cannot_be),
                 cmocka_unit_test(test_counts_per_holder),
                 cmocka_unit_test(test_run_holds),

@@ -258,6 +258,10 @@ void pw_store_room_request(struct pw_store *store, const struct pw_room_request 
                 free_request(store, request);
                 return;
         }
+        if (pw_room_refuse_vain(store, request, false)) {
+                free_request(store, request);
+                return;
+        }
         if (is_late(store, request)) {
                 pw_room_give_up(store, request, &(struct told){ .count = 0 });
                 free_request(store, request);
@@ -285,7 +289,8 @@ static bool is_next(struct pw_store *store, const struct request *request)
         return false;
 }
 
-static void serve(struct pw_store *store, struct request *request)
+/* False: it still waits. */
+static bool serve(struct pw_store *store, struct request *request)
 {
         struct pw_list *behind = request->link.next;
         struct row *row = row_of(request);
@@ -295,13 +300,14 @@ static void serve(struct pw_store *store, struct request *request)
         count_waiting(store, request, -1);
         row->queued = NULL;
         if (grant(store, request) != PW_NOT_READY)
-                return;
+                return true;
         pw_list_append(behind, &request->link); /* where it was */
         row->queued = request;
         if (count_waiting(store, request, 1) == 1 && request->over != over)
                 pw_store_act(store, PW_STORE_DRAIN);
         if (request->over)
                 request->tenant->passed = store->serving;
+        return false;
 }
 
 /* Who has its turn goes before all others, who is over its tenant's quota before others of that tenant; else first come of those
@@ -327,9 +333,10 @@ static void serve_queue(struct pw_store *store, bool came)
                         pw_search_anew(&request->search);
                         pw_search_anew(&request->own_search);
                 }
-                if (!is_next(store, request))
-                        continue;
-                serve(store, request);
+                if (!(is_next(store, request) && serve(store, request)) && pw_room_refuse_vain(store, request, came)) {
+                        unqueue(store, request);
+                        free_request(store, request);
+                }
                 if (searches && !store->search_left)
                         last = token;
         }

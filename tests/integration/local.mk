@@ -75,7 +75,7 @@ tests_integration_host_outage_test_SOURCES = tests/integration/host/outage_test.
 	$(integration_sources)
 tests_integration_host_outage_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/host/service_test
-tests_integration_host_service_test_SOURCES = tests/integration/host/service_test.c $(integration_folder) $(integration_sources)
+tests_integration_host_service_test_SOURCES = tests/integration/host/service_test.c $(integration_folder) $(integration_raw) $(integration_sources)
 tests_integration_host_service_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/host/settings_test
 tests_integration_host_settings_test_SOURCES = tests/integration/host/settings_test.c $(integration_folder)  $(integration_sources)

@@ -25,6 +25,10 @@ tests_model_sources = tests/model/world.c tests/model/client.c tests/model/stand
 tests_model_model_SOURCES = $(tests_model_sources) $(tests_model_subjects)
 tests_model_model_LDADD = tests/model/libexplore.la wire/libwire.la $(PROTOBUF_C_LIBS)
 dist_check_SCRIPTS += tests/model/mutations.sh tests/world/mutations.sh
+
+# Each row of them still changes what it names.
+dist_check_SCRIPTS += tests/world/mutations_apply.sh
+TESTS += tests/world/mutations_apply.sh
 EXTRA_DIST += tests/model/README.md
 
 # Each rule of the protocol is taken out once: a model notices. A minute or two.
@@ -39,6 +43,6 @@ mutations: all
 	MODEL_SUBJECTS='$(tests_model_subjects)' MODEL_SOURCES='$(tests_model_sources)' \
 	MODEL_LIBS='$(abs_top_builddir)/wire/.libs/pathways.pb-c.o $(PROTOBUF_C_LIBS)' '$(srcdir)/tests/model/mutations.sh'
 	@$(AM_TESTS_ENVIRONMENT) WORLD_CPPFLAGS='-D_GNU_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir)' WORLD_CFLAGS='-std=gnu11 -O1' \
-	WORLD_SUBJECTS='$(scheduler_libscheduler_la_SOURCES)' WORLD_SOURCES='$(world_sources)' \
+	WORLD_SUBJECTS='$(scheduler_libscheduler_la_SOURCES)' WORLD_SOURCES='$(world_sources) $(hosts_sources)' \
 	WORLD_LIBS='$(world_mutation_libs)' '$(srcdir)/tests/world/mutations.sh'
 .PHONY: mutations

@@ -16,6 +16,7 @@
 #include "daemon/memory/overhead.h"
 #include "daemon/meta/carry.h"
 #include "daemon/notify.h"
+#include "daemon/session/complaint.h"
 #include "daemon/session/object.h"
 #include "daemon/work/shape/describe.h"
 #include "tests/model/runs.h"
@@ -140,6 +141,8 @@ uint64_t pw_strangers_next_us(const struct pw_daemon *daemon) { (void)daemon; re
 void pw_strangers_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_listening_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_listening_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_complaints_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_complaints_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_http_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_http_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }

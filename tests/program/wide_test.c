@@ -288,6 +288,39 @@ static struct pw_scheduler *first_host(void)
         return scheduler;
 }
 
+static struct pw_room rooms_of_others[PW_CORE_ROOMS_MAX];
+
+/* What another host answers when it has rooms for the run. */
+static void answer(struct pw_scheduler *scheduler, const struct pw_run *run, struct pw_core_message message)
+{
+        struct pw_error err;
+
+        for (uint32_t r = 0; r < run->result_count; r++) {
+                const struct pw_slice_map *map = &run->row->slices[run->results[r]->type->value.slice];
+                struct pw_core_body body = { .rooms = rooms_of_others };
+                for (uint32_t place = 0; place < map->device_count; place++)
+                        if (map->places[place].host == message.host)
+                                rooms_of_others[body.room_count++] = (struct pw_room){ map->places[place].host,
+                                                                                       map->places[place].device, 1, 0, 0 };
+                message.kind = PW_CORE_PLACED;
+                message.node = r;
+                assert_int_equal(pw_scheduler_deliver(scheduler, &message, &body, 1, &err), PW_OK);
+        }
+        message.kind = PW_CORE_RESERVED;
+        assert_int_equal(pw_scheduler_deliver(scheduler, &message, NULL, 1, &err), PW_OK);
+}
+
+static void answer_for_others(struct pw_scheduler *scheduler, const struct pw_run *run)
+{
+        const struct pw_actions *actions = pw_scheduler_actions(scheduler);
+
+        for (uint32_t i = 0; i < actions->count; i++) {
+                struct pw_core_message message = actions->items[i].core;
+                if (actions->items[i].kind == PW_ACT_CORE && message.kind == PW_CORE_RESERVE && message.host != FIRST_HOST)
+                        answer(scheduler, run, message);
+        }
+}
+
 /* A run whose inputs are values in host memory, but for those that are as the results of `before` lie. */
 static struct pw_run *submit(struct pw_scheduler *scheduler, uint32_t program, const struct pw_run *before)
 {
@@ -308,6 +341,7 @@ static struct pw_run *submit(struct pw_scheduler *scheduler, uint32_t program, c
         }
         pw_scheduler_submit(scheduler, run, 1);
         pw_scheduler_turn(scheduler, 1);
+        answer_for_others(scheduler, run);
         assert_int_equal(run->state, PW_RUN_ADMITTED);
         return run;
 }
@@ -343,16 +377,17 @@ static struct recorded take_records(struct pw_scheduler *scheduler, const struct
                 const struct pw_run_input *inputs;
                 struct pw_message message;
                 struct pw_error err;
-                if (actions->items[i].kind != PW_ACT_CORE || prepare.kind != PW_CORE_PREPARE)
+                if (actions->items[i].kind != PW_ACT_CORE || prepare.kind != PW_CORE_PREPARE || prepare.host != FIRST_HOST)
                         continue;
-                assert_int_equal(pw_scheduler_preparing(scheduler, &prepare, &message, &err), PW_OK);
-                record = (const void *)(actions->bytes + message.at);
-                inputs = (const void *)((const char *)record + record->inputs);
-                check_record(record, run->input_count);
-                all.count++;
-                all.bytes += message.bytes;
-                for (uint32_t k = 0; k < run->input_count; k++)
-                        all.shards += inputs[k].shard_count;
+                for (bool more = true; more; all.count++) {
+                        assert_int_equal(pw_scheduler_preparing(scheduler, &prepare, &message, &more, &err), PW_OK);
+                        record = (const void *)(actions->bytes + message.at);
+                        inputs = (const void *)((const char *)record + record->inputs);
+                        check_record(record, run->input_count);
+                        all.bytes += message.bytes;
+                        for (uint32_t k = 0; k < run->input_count; k++)
+                                all.shards += inputs[k].shard_count;
+                }
         }
         pw_actions_clear(actions);
         return all;

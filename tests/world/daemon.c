@@ -1,4 +1,5 @@
 /* The daemon of the world: what scheduler and store want done, its turn; notes what comes of results, and what must. */
+#include "tests/world/client/claim.h"
 #include "tests/world/client/store.h"
 
 #include "base/memory.h"
@@ -258,7 +259,6 @@ static const struct pw_port port = {
         .wake = wake,
         .room = room,
         .pages = pages,
-        .object_ready = world_object_ready,
         .drain = drain,
         .segment_left = segment_left,
         .end_session = end_session,
@@ -286,6 +286,7 @@ void world_act(struct world *world)
         bool stuck;
 
         pw_deciders_act(&deciders, world->now_us, &stuck);
+        world_look_at_inputs(world);
         if (stuck)
                 world_fail(world, "a board has no memory");
         if (++world->acts % world->check_every == 0)
@@ -307,6 +308,7 @@ void world_daemon(struct world *world)
         while (pw_deadlines_next_us(world->scheduler) <= world->now_us); /* in parts, in turns that have nothing else to do */
         world_deliver(world, false);
         world_read_some(world);
+        world_claims_turn(world);
         world_reclaim(world);
         world_act(world);
         do {

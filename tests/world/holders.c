@@ -1,4 +1,5 @@
 /* Who holds what: by the store's records, by the scheduler's, and by what clients and runs of the world know. */
+#include "tests/world/client/claim.h"
 #include "tests/world/client/store.h"
 
 #include "base/bits.h"
@@ -36,7 +37,7 @@ void world_verify(struct world *world, const struct world_object *object)
         }
 }
 
-struct holders { struct world *world; const struct world_object *object; uint32_t sessions, runs; };
+struct holders { struct world *world; const struct world_object *object; uint32_t sessions, runs, claims; };
 
 static void count_holder(void *context, const struct pw_ref_row *row)
 {
@@ -45,6 +46,8 @@ static void count_holder(void *context, const struct pw_ref_row *row)
 
         if (row->owner_kind == PW_OWNER_SESSION)
                 holders->sessions += row->count;
+        if (row->owner_kind == PW_OWNER_NAME || row->owner_kind == PW_OWNER_LEASE)
+                holders->claims += row->count;
         if (row->owner_kind != PW_OWNER_RUN)
                 return;
         holders->runs += row->count;
@@ -62,22 +65,25 @@ static bool is_there(const struct world_object *object)
         return pw_word_generation(word) == object->generation && state >= PW_ENTRY_PENDING && state <= PW_ENTRY_LOST;
 }
 
-static void check_holders(struct world *world, const struct world_object *object)
+static void check_holders(struct world *world, struct world_object *object)
 {
-        struct holders holders = { world, object, 0, 0 };
+        struct holders holders = { world, object, 0, 0, 0 };
+        uint32_t runs = object->refs - object->held - object->shared - object->claims;
 
         if (object->refs && !is_there(object))
                 world_fail(world, "object %x.%x is %s, and is held", object->segment, object->slot,
                            pw_word_state(pw_entry_load(object->entry)) == PW_ENTRY_CLOSING ? "closing" : "gone");
+        if (object->claims)
+                object->stored = world_stored(world, object);
         if (!object->stored || !object->stored->known)
                 return;
         pw_object_each_ref(object->stored, count_holder, &holders);
         holders.sessions += object->stored->first_ref;
-        if (holders.sessions != (uint32_t)object->held + object->told ||
-            holders.runs != object->refs - object->held - object->shared)
-                world_fail(world, "object %x.%x: the store has %u references of sessions and %u of runs, held it is by %u and %u",
-                           object->segment, object->slot, holders.sessions, holders.runs, object->held + object->told,
-                           object->refs - object->held - object->shared);
+        if (holders.sessions != (uint32_t)object->held + object->told || holders.runs != runs || holders.claims != object->claims)
+                world_fail(world, "object %x.%x: the store has %u references of sessions, %u of runs and %u of names and leases, "
+                           "held it is by %u, %u and %u", object->segment, object->slot, holders.sessions, holders.runs,
+                           holders.claims, object->held + object->told, runs, object->claims);
+        world_check_charge(world, object);
 }
 
 /* Which shards are lost is said to who reads it. */
@@ -180,7 +186,7 @@ void world_check_store_empty(struct world *world)
                            (unsigned long)counts.refs);
         for (uint32_t i = 0; i < world_tenant_count(world); i++)
                 for (uint32_t s = 0; s < 2; s++)
-                        pw_store_session_end(world->store, s ? WORLD_OTHERS + i : 1 + i, true, world->now_us);
+                        pw_store_session_end(world->store, s ? world_other_session(world, i) : 1 + i, true, world->now_us);
         do {
                 world_reclaim(world);
                 world_act(world);

@@ -3,18 +3,21 @@
 
 static struct world_run *run;
 
-/* Where a run lies is known once it is under way. */
-static uint32_t slot_of(uint64_t number)
+/* Where a run lies, and how it was asked for, is known once it is under way. */
+static struct pw_core_message message_of(const struct world_run *of, enum pw_core_kind kind)
 {
-        const struct pw_live *live = pw_live_find(world.scheduler, number);
+        const struct pw_live *live = pw_live_find(world.scheduler, of->number);
 
-        return live ? live->slot : 0;
+        return (struct pw_core_message){ .kind = kind, .host = WORLD_HOST, .run = { WORLD_HOST, WORLD_EPOCH, of->number },
+                                         .slot = live ? live->slot : 0, .serial = live ? live->hosts[0].serial : 0 };
 }
 
 static struct pw_core_message message(enum pw_core_kind kind, uint32_t island)
 {
-        return (struct pw_core_message){ .kind = kind, .island = island, .run = { WORLD_HOST, WORLD_EPOCH, run->number },
-                                         .slot = slot_of(run->number) };
+        struct pw_core_message said = message_of(run, kind);
+
+        said.island = island;
+        return said;
 }
 
 static enum pw_status deliver(const struct pw_core_message *message)
@@ -35,11 +38,10 @@ static enum pw_status say(enum pw_core_kind kind, uint32_t island)
         return deliver(&said);
 }
 
-/* The record is written, and the answer lost. */
-static void prepare(struct world_run *of, uint32_t island)
+/* Its records are written, and the answer lost. */
+static void prepare(struct world_run *of)
 {
-        struct pw_core_message said = { .kind = PW_CORE_PREPARE, .island = island, .run = { WORLD_HOST, WORLD_EPOCH, of->number },
-                                        .slot = slot_of(of->number) };
+        struct pw_core_message said = message_of(of, PW_CORE_PREPARE);
         struct pw_error err;
 
         assert_int_equal(world_hear(&world, &said, NULL, &err), PW_OK);
@@ -49,9 +51,9 @@ static void prepare(struct world_run *of, uint32_t island)
 
 static enum pw_status say_of(struct world_run *of, enum pw_core_kind kind, uint32_t node)
 {
-        struct pw_core_message said = { .kind = kind, .node = node, .run = { WORLD_HOST, WORLD_EPOCH, of->number },
-                                        .slot = slot_of(of->number) };
+        struct pw_core_message said = message_of(of, kind);
 
+        said.node = node;
         return deliver(&said);
 }
 
@@ -140,8 +142,6 @@ static void test_of_another(void **state)
                 said.run.number += i == 2;
                 assert_int_equal(deliver(&said), PW_NOT_FOUND);
         }
-        assert_int_equal(say(PW_CORE_PREPARED, 2), PW_PROTOCOL);
-        assert_int_equal(say(PW_CORE_PREPARED, UINT32_MAX), PW_PROTOCOL);
         assert_int_equal(say(PW_CORE_PREPARE, 0), PW_PROTOCOL);
         assert_int_equal(say((enum pw_core_kind)(PW_CORE_KINDS + 1), 0), PW_PROTOCOL);
         end(1);
@@ -155,23 +155,19 @@ static void test_too_early(void **state)
         assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL);
         world_daemon(&world);
         world_link_lose(&world);
-        prepare(run, 0);
-        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL); /* the record in island 1 is not written */
-        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
-        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_EXISTS);
-        prepare(run, 1);
+        prepare(run);
         world_daemon(&world);
         world_link_lose(&world);
         assert_int_equal(ordered(0) + ordered(1), 0);
-        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_EXISTS);
         pw_actions_clear(pw_scheduler_actions(world.scheduler));
-        assert_int_equal(say(PW_CORE_START, 1), PW_OK);
-        assert_int_equal(say(PW_CORE_START, 1), PW_EXISTS);
-        world_daemon(&world);
-        assert_int_equal(ordered(0), 0);
-        assert_true(ordered(1) > 0);
-        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_EXISTS);
         assert_int_equal(say(PW_CORE_START, 0), PW_OK);
+        assert_int_equal(say(PW_CORE_START, 0), PW_EXISTS);
+        world_daemon(&world);
+        assert_true(ordered(0) > 0);
+        assert_true(ordered(1) > 0);
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_EXISTS);
         for (uint32_t i = 0; i < world.device_count; i++)
                 while (world_step(&world, i))
                         ;
@@ -211,18 +207,15 @@ static void test_refused(void **state)
         admit(reader);
         world_daemon(&world);
         world_link_lose(&world);
-        for (uint32_t island = 0; island < 2; island++) {
-                prepare(refused, island);
-                prepare(reader, island);
-        }
+        prepare(refused);
+        prepare(reader);
         run = reader;
         assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
-        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
         run = refused;
-        said = message(PW_CORE_PREPARED, 1);
+        said = message(PW_CORE_PREPARED, 0);
         said.status = PW_NO_SPACE;
         assert_int_equal(deliver(&said), PW_OK);
-        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
+        assert_int_equal(deliver(&said), PW_EXISTS);
         assert_false(refused->ended);
         while (!refused->ended)
                 go_on();
@@ -240,6 +233,7 @@ static void test_cancelled_early(void **state)
         struct pw_core_message said;
         struct pw_message written;
         struct pw_error err;
+        bool more;
 
         (void)state;
         begin_slow();
@@ -248,7 +242,7 @@ static void test_cancelled_early(void **state)
         world_cancel(&world, run);
         assert_int_equal(say_of(run, PW_CORE_CANCEL, 0), PW_OK);
         said = message(PW_CORE_PREPARE, 0);
-        assert_int_equal(pw_scheduler_preparing(world.scheduler, &said, &written, &err), PW_OK);
+        assert_int_equal(pw_scheduler_preparing(world.scheduler, &said, &written, &more, &err), PW_OK);
         const uint8_t *bytes = pw_actions_pools(pw_scheduler_actions(world.scheduler)).bytes + written.at;
         assert_int_equal(((const struct pw_run_record *)(const void *)bytes)->cancelled_at, 0);
         world_done(&world);
@@ -268,11 +262,9 @@ static void test_reader_leaves(void **state)
         admit(reader);
         world_daemon(&world);
         world_link_lose(&world);
-        for (uint32_t island = 0; island < 2; island++) {
-                prepare(reader, island);
-                run = reader;
-                assert_int_equal(say(PW_CORE_PREPARED, island), PW_OK);
-        }
+        prepare(reader);
+        run = reader;
+        assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
         world_cancel(&world, reader);
         assert_int_equal(say_of(reader, PW_CORE_CANCEL, 1), PW_OK);
         assert_int_equal(say_of(reader, PW_CORE_CANCEL, 1), PW_NOT_FOUND); /* nothing of it is ordered: that was all */
@@ -281,13 +273,11 @@ static void test_reader_leaves(void **state)
         reader = world_submit(&world, &world.programs[0],
                               (struct world_object *[]){ world_put(&world, &world.programs[0], 0, true) }, false);
         admit(reader); /* and taken */
-        for (uint32_t island = 0; island < 2; island++)
-                prepare(maker, island);
+        prepare(maker);
         pw_actions_clear(pw_scheduler_actions(world.scheduler));
         run = maker;
         assert_int_equal(say(PW_CORE_PREPARED, 0), PW_OK);
-        assert_int_equal(say(PW_CORE_PREPARED, 1), PW_OK);
-        assert_int_equal(pw_scheduler_actions(world.scheduler)->count, 2); /* it starts in both islands, and nobody else */
+        assert_int_equal(pw_scheduler_actions(world.scheduler)->count, 1); /* it starts, and nobody else */
         world_done(&world);
 }
 
@@ -366,20 +356,31 @@ static void test_overdue(void **state)
 static void test_ends_behind_its_records(void **state)
 {
         struct pw_core_message said;
+        struct pw_message written;
         struct pw_error err;
+        bool more;
 
         (void)state;
         begin_slow();
         world_cancel(&world, run);
         assert_int_equal(say_of(run, PW_CORE_CANCEL, 1), PW_OK);
-        prepare(run, 1);
-        world_expect(&world, "fragment=1.1 from=reserved to=recorded cause=record\n"
-                             "fragment=1.1 from=recorded to=prepared cause=answer\n");
         said = message(PW_CORE_PREPARE, 0);
-        assert_int_equal(world_hear(&world, &said, NULL, &err), PW_OK);
-        world_expect(&world, "fragment=1.0 from=reserved to=recorded cause=record\n"
-                             "fragment=1.0 from=recorded to=prepared cause=answer\n"
+        assert_int_equal(pw_scheduler_prepared(world.scheduler, &said, PW_OK, NULL, world.now_us, &err), PW_PROTOCOL);
+        assert_int_equal(pw_scheduler_preparing(world.scheduler, &said, &written, &more, &err), PW_OK);
+        world_expect(&world, "fragment=1.0 from=reserved to=recorded cause=record\n");
+        assert_int_equal(pw_scheduler_prepared(world.scheduler, &said, PW_OK, NULL, world.now_us, &err), PW_PROTOCOL);
+        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL); /* the record in island 1 is not being written yet, */
+        assert_true(more);
+        assert_int_equal(pw_scheduler_preparing(world.scheduler, &said, &written, &more, &err), PW_OK);
+        assert_false(more);
+        assert_int_equal(pw_scheduler_preparing(world.scheduler, &said, &written, &more, &err), PW_EXISTS);
+        world_expect(&world, "fragment=1.1 from=reserved to=recorded cause=record\n");
+        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL); /* and nobody has said that both are there */
+        assert_int_equal(pw_scheduler_prepared(world.scheduler, &said, PW_OK, NULL, world.now_us, &err), PW_OK);
+        world_expect(&world, "fragment=1.0 from=recorded to=prepared cause=answer\n"
+                             "fragment=1.1 from=recorded to=prepared cause=answer\n"
                              "host_run=1 from=reserved to=idle cause=done\n");
+        assert_int_equal(pw_scheduler_prepared(world.scheduler, &said, PW_OK, NULL, world.now_us, &err), PW_NOT_FOUND);
         assert_null(pw_host_find(world.scheduler, run->number));
         world_done(&world);
 }

@@ -1,13 +1,16 @@
 #!/bin/bash
-# Takes one rule of the messages between the cores out of a copy of the scheduler at a time, and shows that a world notices. Each row:
-# what was taken out, and the test that said so. Run by `make mutations`, which hands over CC, WORLD_CPPFLAGS, WORLD_CFLAGS,
-# WORLD_SUBJECTS, WORLD_SOURCES and WORLD_LIBS, with paths from the top of the source tree.
+# Takes one rule of the messages between the cores out of a copy of the scheduler at a time, or of what holds objects out of one of
+# the store, and shows that a world notices. Each row: what was taken out, and the test that said so. Run by `make mutations`, which
+# hands over CC, WORLD_CPPFLAGS, WORLD_CFLAGS, WORLD_SUBJECTS, WORLD_SOURCES and WORLD_LIBS, with paths from the top of the tree.
 set -u
 : "${PW_SRC:?}" "${CC:?}" "${WORLD_SUBJECTS:?}" "${WORLD_SOURCES:?}" "${WORLD_LIBS:?}"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 missed=0
-tests="message_test refused_test world_test"
+tests="message_test refused_test given_up_test chain_test hosts_test world_test"
+
+# source_of TEST...: where each is
+source_of() { (cd "$PW_SRC" && for test; do find tests/world -name "$test.c"; done); }
 
 compile() {
         printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' sh -c \
@@ -22,7 +25,11 @@ link() {
         done)
 }
 # plays TEST: does it hold?
-plays() { (cd "$work" && PW_WORLD_SEEDS=4 timeout 120 "./$1" >said 2>&1); }
+plays() {
+        local seeds=4
+        [ "$1" != hosts_test ] || seeds=300
+        (cd "$work" && PW_WORLD_SEEDS=$seeds timeout 60 "./$1" >said 2>&1)
+}
 # The first test that does not, in `by`; none: empty.
 first_to_fail() {
         by=
@@ -33,7 +40,8 @@ first_to_fail() {
 
 # mutate FILE SED WHAT: one of the tests must fail.
 mutate() {
-        local file=scheduler/$1 edit=$2 what=$3 by=
+        local file=$1 edit=$2 what=$3 by=
+        case $file in store/*) ;; *) file=scheduler/$file ;; esac
         cp "$work/$file" "$work/kept"
         sed -i -E -e "$edit" "$work/$file"
         if cmp -s "$work/kept" "$work/$file"; then
@@ -59,9 +67,9 @@ mutate() {
 mkdir "$work/objects" "$work/tests.o" || exit 1
 (cd "$PW_SRC" && cp -r --parents base plane program store daemon/board libclient scheduler tests "$work") || exit 1
 # shellcheck disable=SC2046,SC2086
-compile $WORLD_SUBJECTS $WORLD_SOURCES $(printf 'tests/world/%s.c ' $tests) || exit 1
+compile $WORLD_SUBJECTS $WORLD_SOURCES $(source_of $tests) || exit 1
 for test in $tests; do
-        mv "$work/objects/tests_world_$test.c.o" "$work/tests/$test.o"
+        mv "$work/objects/$(source_of "$test" | tr / _).o" "$work/tests/$test.o"
 done
 link && first_to_fail
 if [ "$?" != 0 ] || [ -n "$by" ]; then
@@ -69,41 +77,76 @@ if [ "$?" != 0 ] || [ -n "$by" ]; then
         exit 1
 fi
 
-mutate coordinator/ask.c 's/if \(live->run.state != PW_RUN_QUEUED\)/if (0)/' 'RESERVED is believed twice'
-mutate coordinator/ask.c 's/ \|\| !\(live->unprepared >> island \& 1\)\) \{/) {/' 'PREPARED of one island is believed twice'
+mutate coordinator/gather.c 's/^        return live->hosts\[host\].serial == message->serial \&\& /        return /' 'what answers an earlier RESERVE is believed'
+mutate coordinator/start.c 's/^        if \(live->hosts\[host\].state != PW_LIVE_HOST_PREPARING\)$/        if (0)/' 'PREPARED is believed twice'
 mutate island/host_run.c 's/if \(!is_prepared\(run\)\)/if (0)/' 'a gang is ordered before its records are written'
-mutate coordinator/ask.c 's/^        if \(!live->unprepared\)$/        if (1)/' 'a run starts when one of its records is written'
-mutate coordinator/ask.c 's/if \(!live->stopped \&\& \(maker = unsettled_maker\(live\)\)\)/if (0)/' \
+mutate island/record.c 's/^                if \(run->fragments\[c\].state == PW_FRAGMENT_RESERVED\)$/                if (0)/' \
+        'a host answers when one of the records is written'
+mutate coordinator/start.c 's/^        if \(!pw_live_unprepared\(live\)\)$/        if (1)/' 'a run starts when one host has prepared it'
+mutate coordinator/start.c 's/if \(!live->stopped \&\& \(maker = unsettled_maker\(live\)\)\)/if (0)/' \
         'a run starts before the records of those it reads are written'
-mutate coordinator/result.c 's/^        tell\(result, PW_CORE_RELEASE\);//' 'a release is lost'
-mutate coordinator/result.c 's/\|\| result->result.users\)/)/' 'a result is released while runs that read it are to come'
+mutate coordinator/result.c 's/^        tell_all\(result, PW_CORE_RELEASE\);//' 'a release is lost'
+mutate coordinator/result.c 's/(result->useless) \|\| result->result.users\)/\1)/' 'a result is released while runs that read it are to come'
 mutate island/host_result.c 's/return !result->maker \&\& result->released \&\& !result->source;/return !result->maker \&\& !result->source;/' \
         'rooms are given back before they are released'
 mutate island/host_result.c 's/return !result->maker \&\& result->released \&\& !result->source;/return result->released \&\& !result->source;/' \
         'rooms are given back while their run may write them'
 mutate island/host_result.c 's/return !result->maker \&\& result->released \&\& !result->source;/return !result->maker \&\& result->released;/' \
         'rooms are given back while the run whose they were may write them'
-mutate island/reserve.c 's/if \(message->serial <= scheduler->reservations\)/if (0)/' 'a RESERVE is done twice'
-mutate coordinator/ask.c 's/^                pw_result_kept\(pw_result_live\(live->run.results\[i\]\)\);/                ;/' \
+mutate island/reserve.c 's/if \(message->serial <= requester->reservations\)/if (0)/' 'a RESERVE is done twice'
+mutate coordinator/gather.c 's/^                pw_result_kept\(pw_result_live\(live->run.results\[i\]\), host\);/                ;/' \
         'what is useless before its host has it stays there'
-mutate coordinator/ask.c 's/^                pw_result_live\(live->run.results\[i\]\)->kept = false;/                ;/' \
-        'a refused run releases what its host has not'
-mutate coordinator/ask.c 's/\|\| !live->asked \|\|/||/' 'REFUSED is believed twice'
-mutate coordinator/ask.c 's/\|\| result->room_count\)/)/' 'PLACED is believed twice'
+mutate coordinator/gather.c 's/\|\| !answers\(live, host, message\) \|\|$/||/' 'REFUSED is believed twice'
+mutate coordinator/gather.c 's/^            message->node != live->hosts\[host\].placed\)/            0)/' 'PLACED is believed twice'
 mutate island/loss.c 's/^                if \(!lives\)$/                if (0)/' 'a lost result is told to nobody'
 mutate island/loss.c 's/^                        if \(pw_same_device\(pw_room_device.*$/                        if (0)/' \
         'a lost replica is told to nobody'
 mutate coordinator/result.c 's/^        if \(open->status != PW_OK\)$/        if (0)/' 'what never was there is lost'
-mutate coordinator/result.c 's/^        if \(result->result.status != PW_NOT_READY\)$/        if (0)/' 'RESULT decides what was decided'
-mutate island/host_run.c 's/if \(run->state != PW_HOST_RUN_RESERVED \|\| time <= run->expired\)/if (run->state != PW_HOST_RUN_RESERVED)/' \
+mutate coordinator/result.c 's/^        if \(result->result.status != PW_NOT_READY \|\|/        if (/' 'RESULT decides what was decided'
+mutate coordinator/result.c 's/^        if \(--result->untold\)$/        if (0)/' 'a result is decided when one host has it'
+mutate coordinator/result.c 's/^        if \(live->told\[bit .*$/        if (0)/' 'RESULT of a host is believed twice'
+mutate coordinator/run.c 's/^        if \(live->hosts_in\[PW_LIVE_HOST_DONE\] == .*$/        if (1)/' 'a run is over when it is on one host'
+mutate island/host_run.c 's/if \(run->state != PW_HOST_RUN_RESERVED \|\| message->node <= run->expired\)/if (run->state != PW_HOST_RUN_RESERVED)/' \
         'EXPIRED is believed twice'
 mutate island/host_run.c 's/^                pw_admission_leave\(run\);$//' 'a cancelled run stays in the queue'
 mutate island/reserve.c 's/^        pw_admission_leave\(run\);$//' 'a run that is overdue stays in the queue'
-mutate deliver.c 's/return run->coordinator == scheduler->host \&\& run->epoch == scheduler->epoch;/return run->coordinator == scheduler->host;/' \
-        'an epoch is not compared'
-mutate island/reserve.c 's/^                \(void\)refuse\(scheduler, message, true, \&why\);$//' 'who asked wrongly is not answered'
+mutate island/reserve.c 's/ \|\| run->serial != message->serial\)/)/' 'OVERDUE of an earlier RESERVE is believed'
+mutate island/requester.c 's/return requester \&\& requester->epoch == run->epoch \? requester : NULL;/return requester;/' 'an epoch is not compared'
+mutate island/reserve.c 's/^                \(void\)refuse\(scheduler, message, PW_REFUSED_RESERVED, \&why\);$//' 'who asked wrongly is not answered'
 mutate deliver.c 's/^                return PW_NO_MEMORY;$/                return PW_OK;/' 'what could not be said is believed to be said'
 mutate scheduler.c 's/^        pw_doomed_fail\(scheduler\);$//' 'who was refused is told nothing'
+mutate coordinator/gather.c 's/\(live->at_once \? PW_RESERVE_AT_ONCE : 0\)/0/' 'hosts that are asked together wait'
+mutate coordinator/gather.c 's/^                if \(!pw_ahead_first\(live, PW_NODE_NONE\)\)$/                if (1)/' \
+        'a run is admitted before the one whose blocks it took over'
+mutate coordinator/gather.c 's/^        if \(ahead_of_idle\(live, together\)\)$/        if (0)/' 'a run asks a host before the one whose blocks it took over'
+mutate coordinator/gather.c 's/ \|\| live->hosts\[host\].lost\)/)/' 'RESERVED is believed when the rooms are lost'
+mutate coordinator/gather.c '/^        \} else \{$/{n;s/give_back\(live, host\)//}' 'a run keeps rooms where the one ahead has none'
+mutate coordinator/gather.c 's/^        pw_ahead_wake_behind\(live\);$//' 'who waits for the run ahead is not told that it has rooms'
+mutate coordinator/gather.c 's/^                give_back_rooms\(live\);$/                ;/' 'what others gave is kept when a host has no room'
+mutate island/reserve.c 's/^        while \(first_behind\(run\)\) \{$/        while (0) {/' 'who took over keeps blocks that were given back'
+mutate island/reserve.c 's/^        if \(message->serial != run->serial\)$/        if (0)/' 'GIVE_BACK of an earlier RESERVE is believed'
+mutate island/place.c 's/^        source->donated = false;$//' 'what was given back stays donated'
+mutate island/place.c 's/^                if \(ahead \&\& waits_elsewhere\(ahead\)\)$/                if (0)/' 'who does not wait takes over from one who does'
+mutate island/place.c 's/uncertain\(run->program->scheduler, device, NULL\);/0;/' 'rooms of runs that may give them back are waited for by nobody'
+mutate island/admission.c 's/^        if \(run->shared \&\& !run->deferred_told\)$/        if (0)/' 'who waits for what nobody gives back keeps what it has elsewhere'
+mutate deliver.c 's/^        if \(!requester \|\| requester->given_up\)$/        if (!requester)/' 'a coordinator that was given up is believed'
+mutate deliver.c 's/^        if \(teller \&\& teller->given_up\)$/        if (0)/' 'a host that was given up is believed'
+mutate deliver.c 's/^        if \(live->run.state != PW_RUN_ADMITTED \&\& .*$/        if (0)/' 'work of a run is believed that has no rooms'
+mutate island/requester.c 's/^        if \(requester->programs.count\)$/        if (0)/' 'who was given up is back while its runs go on'
+mutate island/requester.c 's/^        \(void\)pw_host_stop\(run, \&message.*$//' 'a cancelled run of a lost coordinator is ordered on for its readers'
+mutate island/requester.c 's/^                requester->ends_us = now_us \+ AGAIN_US;$/                requester->ends_us = UINT64_MAX;/' 'functions of a lost coordinator are ended once'
+mutate coordinator/given_up.c 's/^        leave\(live, host\);$//' 'a run waits for a host that was given up'
+mutate coordinator/given_up.c 's/^                live->refused = true;$//' 'a run starts that a lost host had not prepared'
+mutate coordinator/given_up.c 's/^                pw_live_stop\(live\);$//' 'a run goes on without one of its hosts'
+mutate coordinator/result.c 's/^        if \(!pw_type_lives_on\(open->type, .*$/        if (0) {/' 'a result is there that no host has any more'
+mutate store/name/lease.c 's/^                pw_ref_remove\(store, lease\);$/                pw_heap_remove(\&store->leases, \&lease->lease);/' \
+        'a lease that ends keeps its reference'
+mutate store/name/lease.c 's/^                        pw_name_end\(store, naming\);$/                        ;/' 'a name outlives its lease'
+mutate store/name/name.c 's/return naming \&\& naming->state == PW_NAME_BOUND \? /return naming ? /' 'a name is found before metadata has bound it'
+mutate store/name/name.c '/^        \[PW_NAME_BOUND\] =/,/^        \}/s/PW_NAME_ENDING, UNBIND, PW_TELL_NOBODY/PW_NAME_NONE, NOTHING, PW_TELL_DONE/' \
+        'a name lets its object go before metadata has ended it'
+mutate store/object/transfer.c 's/^        forget_charge\(object\);$//' 'who was charged stays so after a transfer'
+mutate store/object/transfer.c 's/^                \(\*ret_ref\)->given = 1;$/                ;/' 'a reference that came by transfer is counted twice'
 
 [ "$missed" = 0 ] || echo "$missed missed"
 exit "$((missed > 0))"

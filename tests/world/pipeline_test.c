@@ -19,8 +19,8 @@ static void look(void)
 {
 
         queued += world.scheduler->queue_count > 0;
-        for (uint32_t i = 0; i < world.scheduler->host_run_capacity; i++)
-                behind += world.scheduler->host_runs_at[i] && world.scheduler->host_runs_at[i]->ahead_count > 0;
+        for (uint32_t i = 0; i < world.scheduler->own->run_capacity; i++)
+                behind += world.scheduler->own->runs[i] && world.scheduler->own->runs[i]->ahead_count > 0;
 }
 
 /* Something moves in each round, or nothing is left: devices in any order, messages late. */

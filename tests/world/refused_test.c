@@ -54,7 +54,7 @@ static enum pw_status reserve(uint32_t program, uint64_t serial, const struct pw
 
         pw_actions_clear(pw_scheduler_actions(world.scheduler));
         return pw_scheduler_deliver(world.scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVE, .node = program,
-                                                                               .serial = serial, .slot = 50,
+                                                                               .serial = serial, .slot = 50, .host = WORLD_HOST,
                                                                                .run = { WORLD_HOST, epoch, 1000 } },
                                     body, world.now_us, &err);
 }
@@ -74,6 +74,16 @@ static void test_wrong_reserve(void **state)
         body.slot_count = 0;
         assert_int_equal(reserve(program, 11, &body), PW_PROTOCOL);
         expect_refused(PW_PROTOCOL);
+        body.inputs = (struct pw_core_input[]){ nothing_read, nothing_read };
+        body.slots = (uint32_t[]){ 1, 2, 1, 3 }; /* one place for two results */
+        body.input_count = 2;
+        body.slot_count = 4;
+        world_make_fork(&world, &world.programs[1]);
+        assert_int_equal(reserve(world.programs[1].handle, 11, &body), PW_OK);
+        expect_refused(PW_PROTOCOL);
+        body.inputs = &nothing_read;
+        body.input_count = 1;
+        body.slots = &slot;
         body.slot_count = 1;
         epoch--;
         assert_int_equal(reserve(program, 12, &body), PW_NOT_FOUND);
@@ -85,11 +95,11 @@ static void test_wrong_reserve(void **state)
         body.inputs = &(struct pw_core_input){ .source = PW_SOURCE_RESULT, .run = { WORLD_HOST, WORLD_EPOCH, 999 }, .slot = 1 };
         assert_int_equal(reserve(program, 13, &body), PW_OK);
         expect_refused(PW_PROTOCOL);
-        assert_null(world.scheduler->host_runs_at[50]);
+        assert_null(world.scheduler->own->runs[50]);
         body.inputs = &nothing_read;
         assert_int_equal(reserve(program, 13, &body), PW_EXISTS);
         assert_int_equal(reserve(program, 14, &body), PW_OK);
-        assert_int_equal(world.scheduler->host_runs_at[50]->id.number, 1000);
+        assert_int_equal(world.scheduler->own->runs[50]->id.number, 1000);
         assert_int_equal(reserve(program, 15, &body), PW_PROTOCOL); /* it is here: that was the answer */
         assert_int_equal(pw_scheduler_actions(world.scheduler)->count, 0);
         world_done(&world);

@@ -222,6 +222,46 @@ static void test_failed_input_of_some(void **state)
         world_done(&world);
 }
 
+/* The room of an error that a waiting run reads does not come back before that run is admitted: who came before it and lacks that
+ * room is passed by it, and has the room then. */
+static void test_room_of_an_error(void **state)
+{
+        struct world_program *fork = &world.programs[3], *whole = &world.programs[4];
+        struct world_object *inputs[2], *result;
+        struct world_run *made, *reads;
+
+        (void)state;
+        world_init(&world, 1, &(struct world_options){ .islands = 1, .devices_per_island = 2, .ahead = 8, .capacity = 4 << 10,
+                                                       .donations = -1 });
+        world_make_fork(&world, fork);
+        world_make_chain(&world, whole, "whole", 1, 1004);
+        for (uint32_t i = 0; i < 2; i++)
+                inputs[i] = world_put(&world, fork, i, true);
+        made = world_submit(&world, fork, inputs, false);
+        inputs[0] = made->results[0];
+        inputs[1] = world_put(&world, fork, 1, false);
+        reads = world_submit(&world, fork, inputs, false);
+        reads->any = true;
+        world_cancel(&world, made);
+        world_settle(&world);
+        assert_true(made->ended);
+        result = submit(whole);
+        world_settle(&world);
+        assert_int_equal(state_of(result), PW_RUN_QUEUED);
+        world_input_ready(&world, reads, 1, PW_OK);
+        world_settle(&world);
+        assert_int_equal(reads->results[0]->status, PW_CANCELLED);
+        assert_int_equal(reads->results[3]->status, PW_OK);
+        for (uint32_t i = 0; i < 4; i++) {
+                world_drop(&world, made->results[i]);
+                world_drop(&world, reads->results[i]);
+        }
+        world_settle(&world);
+        assert_int_equal(result->status, PW_OK);
+        world_check(&world);
+        world_done(&world);
+}
+
 static void test_input_deadline(void **state)
 {
         struct world_object *input, *result, *after;
@@ -374,7 +414,8 @@ int main(void)
                 cmocka_unit_test(test_quota), cmocka_unit_test(test_deadline), cmocka_unit_test(test_inputs),
                 cmocka_unit_test(test_shape), cmocka_unit_test(test_input_deadline), cmocka_unit_test(test_many_deadlines),
                 cmocka_unit_test(test_late_shape), cmocka_unit_test(test_failed_input),
-                cmocka_unit_test(test_failed_input_of_some), cmocka_unit_test(test_quota_of_another),
+                cmocka_unit_test(test_failed_input_of_some),
+                                            cmocka_unit_test(test_room_of_an_error), cmocka_unit_test(test_quota_of_another),
                 cmocka_unit_test(test_quota_let_go), cmocka_unit_test(test_deadline_beside_another),
                 cmocka_unit_test(test_refused_chain),
         };

@@ -1,4 +1,5 @@
 /* The world: memory, boards, devices; chance. */
+#include "tests/world/client/claim.h"
 #include "tests/world/client/store.h"
 
 #include "base/memory.h"
@@ -131,6 +132,7 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         pw_list_init(&world->objects);
         pw_list_init(&world->runs);
         world_store_open(world);
+        world_claims_open(world);
         world_states_open(world);
         for (uint32_t i = 0; i < options->islands; i++) {
                 add_island(world, i);
@@ -158,6 +160,7 @@ void world_done(struct world *world)
                 free(run);
         pw_scheduler_free(world->scheduler);
         world_store_close(world);
+        world_claims_close(world);
         pw_boards_free(world->host);
         for (uint32_t i = 0; i < PW_ISLANDS_MAX; i++)
                 if (world->boards[i])

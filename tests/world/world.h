@@ -50,6 +50,9 @@ struct world_object {
         bool any;                 /* decided as an error that only some of its shards may have, or lost since */
         uint32_t refs;            /* of runs and of clients */
         bool shared, told;        /* another client has one, and the store was told */
+        uint32_t claims;          /* of the references: names' and leases' */
+        uint32_t charged_session; /* whom it was transferred to; 0: nobody, or */
+        struct world_claim *charged_to; /* a name; NULL: none */
         uint64_t value;           /* what it must be */
         enum pw_status status;
         char text[500];
@@ -109,6 +112,9 @@ struct world {
         struct pw_store *store;
         struct world_client *clients[WORLD_TENANTS]; /* store.c */
         struct world_other *others; /* share.c */
+        struct pw_list claims;    /* claim.c */
+        struct world_metadata *metadata;
+        uint32_t requests_open;   /* about names: they are still to be answered */
         uint64_t token;           /* of requests for room */
         uint64_t lost_devices;    /* that ever died */
         struct pw_boards *host;
@@ -205,7 +211,8 @@ struct world_run *world_submit(struct world *world, struct world_program *progra
 struct world_object *world_put(struct world *world, struct world_program *program, uint32_t input, bool ready);
 void world_drop(struct world *world, struct world_object *object);
 void world_share(struct world *world, struct world_object *object);   /* another client takes a reference, where it can; */
-void world_unshare(struct world *world, struct world_object *object); /* it drops it */
+void world_unshare(struct world *world, struct world_object *object); /* it drops it; */
+void world_other_dies(struct world *world); /* or a tenant's such client ends with all that it holds */
 void world_input_ready(struct world *world, struct world_run *run, uint32_t input, enum pw_status status);
 void world_cancel(struct world *world, struct world_run *run);
 void world_kill(struct world *world, uint32_t device);

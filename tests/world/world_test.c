@@ -1,5 +1,6 @@
 /* Islands of one host under load that chance makes: whatever happens, every run ends, results are what the program says, errors
  * reach exactly what depends on them, no device waits for what is not ordered, rooms are one user's at a time. */
+#include "tests/world/client/claim.h"
 #include "tests/world/client/store.h"
 
 #include "base/memory.h"
@@ -143,10 +144,14 @@ static void event(struct world *world)
                 submit_random(world);
         } else if (dice < 960) {
                 object = random_object(world);
-                if (object && !world_random(world, 3))
+                if (object && world_random(world, 2))
+                        world_ask(world, object);
+                else if (object && !world_random(world, 3))
                         world_share(world, object);
                 else if (object)
                         let_go(world, object);
+                if (!world_random(world, 16))
+                        world_other_dies(world);
         } else if (dice < 985) {
                 make_ready(world, false);
         } else if (dice < 995) {
@@ -171,6 +176,7 @@ static void print_open(struct world *world)
 /* Nothing new comes: everything ends, once the client lets go of what holds memory that others need. */
 static void settle(struct world *world)
 {
+        world_claims_end(world);
         make_ready(world, true);
         while (world->runs_open) {
                 bool moved = false;

@@ -211,7 +211,7 @@ void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply 
                 finish(describe, question, &(struct pw_function_facts){ body->in_place, body->time_limit_us, digest }, PW_OK, NULL);
         } else {
                 finish(describe, question, NULL,
-                       pw_status_known(reply->status) && reply->status ? (enum pw_status)reply->status : PW_PROTOCOL,
+                       pw_status_of_value(reply->status) ? (enum pw_status)reply->status : PW_PROTOCOL,
                        reply->text[0] ? reply->text : "its shape function gave no shapes that can be");
         }
         ask_first(describe);
@@ -230,15 +230,18 @@ void pw_describe_detached(struct pw_daemon *daemon)
         daemon->work.describe->session = NULL;
 }
 
-void pw_describe_down(struct pw_daemon *daemon, const char *how)
+void pw_describe_down(struct pw_daemon *daemon, enum pw_status status, const char *how)
 {
         struct pw_describe *describe = daemon->work.describe;
         char text[200];
 
         if (!describe->asked_us || pw_list_empty(&describe->queue))
                 return;
-        snprintf(text, sizeof text, "its shape function ended the describing executor (%s)", how);
-        finish(describe, pw_list_first(&describe->queue, struct question, link), NULL, PW_CRASHED, text);
+        if (status == PW_TIME_LIMIT)
+                snprintf(text, sizeof text, "its shape function %s", how);
+        else
+                snprintf(text, sizeof text, "its shape function ended the describing executor (%s)", how);
+        finish(describe, pw_list_first(&describe->queue, struct question, link), NULL, status, text);
 }
 
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon)

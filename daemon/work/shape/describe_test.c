@@ -62,13 +62,13 @@ static void a_describer_is_not_asked_after_its_session(void **state)
         pw_describe_forget(&daemon, &statuses[0]); /* its client leaves too: the second is now the first */
         ask(&daemon, &queries[2], &statuses[2]);
         assert_int_equal(asked_count, 1);
-        pw_describe_down(&daemon, "SIGSEGV");
+        pw_describe_down(&daemon, PW_CRASHED, "SIGSEGV");
         assert_int_equal(answered, 0); /* neither had been asked */
         pw_describe_up(&daemon, second);
         assert_int_equal(asked_count, 2);
         assert_ptr_equal(asked[1], second);
         pw_describe_detached(&daemon);
-        pw_describe_down(&daemon, "SIGSEGV");
+        pw_describe_down(&daemon, PW_CRASHED, "SIGSEGV");
         assert_int_equal(answered, 1);
         assert_int_equal(statuses[1], PW_CRASHED);
         assert_int_equal(killed, 0);
@@ -101,7 +101,7 @@ static void what_is_asked_is_waited_for(void **state)
         pw_describe_tick(&daemon, 1000 + pw_describe_now(&daemon).limit_us);
         assert_int_equal(killed, 1);
         pw_describe_detached(&daemon);
-        pw_describe_down(&daemon, "over its limit");
+        pw_describe_down(&daemon, PW_TIME_LIMIT, "over its limit");
         assert_int_equal(answered, 0);
         pw_describe_up(&daemon, describer);
         assert_int_equal(asked_count, 2);

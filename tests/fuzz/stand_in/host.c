@@ -446,7 +446,6 @@ void fuzz_host_close(struct fuzz_host *host)
         pw_scheduler_each_device(daemon->scheduler, all_free, NULL);
         assert(pw_scheduler_check(daemon->scheduler, found, NULL) == 0);
         fixture_close(&host->fixture);
-        pw_submit_done(daemon);
         pw_scheduler_free(daemon->scheduler);
         pw_boards_free(daemon->boards);
         for (uint32_t i = 0; i < FUZZ_CLIENTS; i++)

@@ -165,7 +165,7 @@ static void forge_run(struct pw_session *session, const struct pw_program *progr
 /* A slot for a result of its own, by a run that is never submitted. */
 static struct pw_id own_result(struct pw_session *session)
 {
-        struct pw_slot_request request = { PW_ROW_FUTURES, 0, INT64_MAX };
+        struct pw_slot_request request = { PW_ROW_FUTURES, 0, INT64_MAX, 0 };
         struct pw_client_lane *lane;
         struct pw_slot slot;
 

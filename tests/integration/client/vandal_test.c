@@ -372,6 +372,54 @@ static void who_lists_may_have_broken_the_protocol(void **state)
         }
 }
 
+/* --- words that say that somebody decides ------------------------------------------------------------------------------------- */
+
+struct spoiler { struct it_host *host; uint64_t clear, set; };
+
+/* A value of its own, whose word says from then on what only pathwaysd may say. */
+static int spoil_word(void *context, int pipe)
+{
+        const struct spoiler *spoiler = context;
+        struct pw_session *session = it_connect(spoiler->host);
+        struct pw_future *future;
+        char text[60] = "a value that does not lie in its entry";
+
+        it_ok(pw_put(session, text, sizeof text, NULL, &future, IT_ERR));
+        struct pw_id id = pw_future_id(future);
+        struct pw_entry *entry = pw_map_entry(&session->own->map, pw_id_slot(id));
+        atomic_store(&entry->word, (pw_entry_load(entry) & ~spoiler->clear) | spoiler->set);
+        if (write(pipe, &id, sizeof id) != sizeof id)
+                return 2;
+        return (int)pw_wait(&future, 1, 1, 0, NULL, NULL) + pause();
+}
+
+/* Who opens it is told at once what it has come to, and its producer loses its session. */
+static void who_opens_a_spoiled_value_does_not_wait(void **state)
+{
+        static const struct spoiler kinds[] = { { NULL, 0xf, PW_ENTRY_CLOSING },
+                                                { NULL, 0, PW_ENTRY_SHARDED | PW_ENTRY_MOVING } };
+        struct it_host *host = *state;
+
+        for (uint32_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+                struct spoiler spoiler = { host, kinds[i].clear, kinds[i].set };
+                struct it_child child = it_fork(spoil_word, &spoiler);
+                struct pw_future *future;
+                struct pw_view view;
+                struct pw_id id;
+
+                it_read(&child, &id, sizeof id);
+                int64_t begun_us = it_now_us();
+                enum pw_status status = pw_open(host->session, id, &future, NULL);
+                if (status == PW_OK) {
+                        assert_int_equal(pw_get(future, IT_LONG, &view, NULL), PW_PROTOCOL);
+                        pw_unref(future);
+                }
+                assert_true(status == PW_OK || status == PW_GONE);
+                assert_true(it_now_us() - begun_us < 2 * IT_SECOND);
+                assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
+        }
+}
+
 /* --- garbage on the socket --------------------------------------------------------------------------------------------------- */
 
 /* The daemon closes it, whatever is said; what it still sends is read. */
@@ -412,7 +460,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 IT_TEST(vandals), IT_TEST(last_words), IT_TEST(who_waits_hears_of_the_end),
                         IT_TEST(who_broke_the_protocol_has_not_left),
-                IT_TEST(who_lists_may_have_broken_the_protocol), IT_TEST(garbage),
+                IT_TEST(who_lists_may_have_broken_the_protocol), IT_TEST(who_opens_a_spoiled_value_does_not_wait),
+                IT_TEST(garbage),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

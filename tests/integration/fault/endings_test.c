@@ -3,6 +3,7 @@
 #include "tests/integration/scene.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,6 +320,35 @@ static void open_gate(struct gate *gate)
         close(gate->fd);
 }
 
+/* How many processes wait for its lock. */
+static int waiting_at(const struct gate *gate)
+{
+        FILE *locks = fopen("/proc/locks", "re");
+        char line[256], file[32];
+        struct stat stat;
+        int waiting = 0;
+
+        assert_non_null(locks);
+        assert_int_equal(fstat(gate->fd, &stat), 0);
+        snprintf(file, sizeof file, ":%lu ", (unsigned long)stat.st_ino);
+        while (fgets(line, sizeof line, locks))
+                waiting += strstr(line, "->") && strstr(line, file);
+        fclose(locks);
+        return waiting;
+}
+
+/* A gang runs from its start on, and begins its function some time after: a cancel in between would skip that. */
+static void await_at(const struct gate *gate, int members)
+{
+        int64_t limit_us = it_now_us() + IT_LONG;
+
+        while (waiting_at(gate) != members) {
+                if (it_now_us() > limit_us)
+                        fail_msg("%d members wait at the gate, not %d", waiting_at(gate), members);
+                sched_yield();
+        }
+}
+
 /* Two devices write into a run that is cancelled: the next holder of that room comes when they are done, not before. */
 static void a_cancel_while_members_write(void **state)
 {
@@ -329,7 +359,7 @@ static void a_cancel_while_members_write(void **state)
         struct pw_future *cancelled, *next;
 
         it_ok(pw_run(late, PW_NO_FUTURES, &cancelled, IT_ERR));
-        it_until(host->session, "gangs", are_running, &(int){ 2 });
+        await_at(&gate, 2);
         it_ok(pw_cancel(cancelled, IT_ERR));
         it_fails_with(cancelled, PW_CANCELLED, "broken/late|cancelled by");
         it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
@@ -355,7 +385,7 @@ static void a_member_killed_while_another_writes(void **state)
         struct pw_future *failed, *next;
 
         it_ok(pw_run(late, PW_NO_FUTURES, &failed, IT_ERR));
-        it_until(host->session, "gangs", are_running, &(int){ 2 });
+        await_at(&gate, 2);
         assert_true(it_signal_executor(host, "h0:1", SIGKILL));
         it_until(host->session, "gangs", are_running, &(int){ 1 });
         it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));

@@ -1,5 +1,7 @@
 /* pathwaysd as a service: what it tells systemd, and settings that change while it runs. */
 #include "tests/integration/folder.h"
+#include "tests/integration/raw.h"
+#include "tests/integration/trace.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -345,6 +347,67 @@ static void a_senseless_environment(void **state)
         }
 }
 
+/* Each session that breaks the protocol could be a line. */
+static void who_breaks_the_protocol_fills_no_log(void **state)
+{
+        static const char nonsense[64] = "GET / HTTP/1.1\r\nHost: what is no frame of the protocol\r\n\r\n";
+        struct it_host *host = *state;
+        char *text, more[64];
+
+        it_start(host, IT_ARGS(IT_SMALL));
+        for (int i = 0; i < 100; i++) {
+                struct pollfd ended = { .fd = raw_connect(host), .events = POLLRDHUP };
+
+                assert_int_equal(write(ended.fd, nonsense, sizeof nonsense), sizeof nonsense);
+                assert_int_equal(poll(&ended, 1, IT_LONG / 1000), 1);
+                close(ended.fd);
+        }
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+        text = log_of(host);
+        assert_int_equal(count_of(text, "session ended"), 20);
+        snprintf(more, sizeof more, "warning pathwaysd: 80 more like this uid=%u", (unsigned)getuid());
+        assert_int_equal(count_of(text, more), 1);
+        free(text);
+}
+
+/* So could each end of an executor, which a client has its functions bring about as often as it likes. */
+static void who_ends_executors_fills_no_log(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_program *crash, *good;
+        struct pw_slice *slice;
+        struct pw_future *input;
+        struct pw_view view;
+        char *text;
+
+        it_start(host, IT_ARGS(IT_SMALL));
+        host->session = it_connect(host);
+        slice = it_slice(host->session, 1, 1);
+        crash = it_one_node(host->session, slice, "broken/crash", PW_SCALAR, NULL);
+        good = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
+        input = it_put_scalar(host->session, 1);
+        for (int i = 0; i < 25; i++) {
+                struct pw_future *result = it_run_1(good, input);
+
+                it_ok(pw_get(result, IT_LONG, &view, IT_ERR)); /* it was of use: it is started again at once */
+                pw_view_done(&view);
+                pw_unref(result);
+                result = it_run_1(crash, input);
+                assert_int_equal(pw_get(result, IT_LONG, &view, NULL), PW_CRASHED);
+                pw_unref(result);
+        }
+        pw_unref(input);
+        pw_program_free(crash);
+        pw_program_free(good);
+        pw_slice_close(slice);
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+        text = log_of(host);
+        assert_int_equal(count_of(text, "executor ended"), 20);
+        assert_int_equal(count_of(text, "warning pathwaysd: 5 more like this uid=others"), 1);
+        free(text);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -352,7 +415,8 @@ int main(void)
                         IT_FOLDER_TEST(a_bad_file_changes_nothing), IT_FOLDER_TEST(without_a_file_nothing_is_read),
                         IT_FOLDER_TEST(what_cannot_be_applied_stays),
                 IT_FOLDER_TEST(systemd_is_told),           IT_FOLDER_TEST(the_journal_gets_levels),
-                IT_FOLDER_TEST(a_senseless_environment),
+                IT_FOLDER_TEST(a_senseless_environment), IT_FOLDER_TEST(who_breaks_the_protocol_fills_no_log),
+                IT_FOLDER_TEST(who_ends_executors_fills_no_log),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
  *   over   writes one byte past its last output   far   writes 4 KiB past it
  *   term   SIGTERM to itself                     stop   SIGSTOP to itself; its time limit is 200 ms
  *   unready   returns PW_NOT_READY, which is no error
+ *   says   returns the status that its parameters say, struct says, and so does its shape function unless that is 0
  *   spoil  blocks all signals, ignores those of children, changes directory and umask
  *   close  closes all descriptors
  *   leave  leaves a forked process behind, whose number its output is
@@ -56,6 +57,10 @@ static enum pw_status fail(struct pw_task *task)
 }
 
 static enum pw_status unready(struct pw_task *task) { return is_my_turn(task) ? PW_NOT_READY : pass(task); }
+
+struct says { uint32_t shape, run; };
+
+static enum pw_status says(struct pw_task *task) { return (enum pw_status)((const struct says *)task->params)->run; }
 
 static enum pw_status crash(struct pw_task *task)
 {
@@ -319,6 +324,13 @@ static enum pw_status shape(struct pw_shape_task *task)
         return PW_OK;
 }
 
+static enum pw_status shape_says(struct pw_shape_task *task)
+{
+        uint32_t status = ((const struct says *)task->params)->shape;
+
+        return status ? (enum pw_status)status : shape(task);
+}
+
 /* It has no input, so that its gang is the only one of its run. */
 static enum pw_status shape_lone(struct pw_shape_task *task)
 {
@@ -373,6 +385,7 @@ static enum pw_status shapeless(struct pw_task *task) { return pass(task); }
 PW_MODULE("broken",
           PW_FUNCTION(fail, .shape = shape),
           PW_FUNCTION(unready, .shape = shape),
+          PW_FUNCTION(says, .shape = shape_says),
           PW_FUNCTION(crash, .shape = shape),
           { .name = "lone", .run = crash, .shape = shape_lone },
           { .name = "exit", .run = quit, .shape = shape },

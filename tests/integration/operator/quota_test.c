@@ -124,6 +124,55 @@ static void host_memory(void **state)
         expect_waiting(host, MIB, "of its quota of 8 MiB|held by|quota_test|raise --quota", "of 8 MiB of host memory", "");
 }
 
+static void *sleep_through(void *until)
+{
+        pthread_mutex_lock(until);
+        return NULL;
+}
+
+#define RESULTS 10000u
+
+/* Runs whose results it keeps, until there may be no more. A run that has 10 s is told so at once where nobody but the thread that
+ * runs could give one back; else when the time of the run is over. */
+static int keep_results(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_slice *slice = it_slice(session, 1, 1);
+        struct pw_program *program = it_one_node(session, slice, "pw/nop", PW_SCALAR, NULL);
+        struct pw_future *input = it_put_scalar(session, 1), *kept[RESULTS], *more;
+        struct pw_run_params late = { .deadline_us = 10 * IT_SECOND }, soon = { .deadline_us = IT_SECOND / 4 };
+        pthread_mutex_t until = PTHREAD_MUTEX_INITIALIZER;
+        int64_t since_us = it_now_us();
+        uint32_t count = 0;
+        struct pw_error err;
+        pthread_t other;
+
+        (void)pipe;
+        while (count < RESULTS && pw_run_with(program, PW_FUTURES(input), &late, &kept[count], &err) == PW_OK)
+                count++;
+        it_judge(err.status, &err, &(struct it_expected){ PW_NO_SPACE, "test/one|10000 objects, all held by|pw_unref()",
+                                                          "pw_run()", __FILE__, __LINE__ });
+        assert_true(it_now_us() - since_us < 10 * IT_SECOND);
+        pthread_mutex_lock(&until);
+        assert_int_equal(pthread_create(&other, NULL, sleep_through, &until), 0);
+        it_fails(pw_run_with(program, PW_FUTURES(input), &soon, &more, IT_ERR), PW_NO_SPACE, "test/one|waited|10000 objects");
+        pw_unref(kept[--count]);
+        it_ok(pw_run_with(program, PW_FUTURES(input), &late, &kept[count], IT_ERR));
+        pthread_mutex_unlock(&until);
+        pthread_join(other, NULL);
+        return 0;
+}
+
+static void results(void **state)
+{
+        struct it_host *host = *state;
+        struct it_child child;
+
+        start(host, "quota = *:objects=10000\n");
+        child = it_fork(keep_results, host);
+        assert_int_equal(it_reap(&child, 0), 0);
+}
+
 /* --- sessions ----------------------------------------------------------------------------------------------------------- */
 
 static void sessions(void **state)
@@ -394,7 +443,7 @@ int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, it_setup_folder, finish)
         const struct CMUnitTest tests[] = {
-                TEST(objects), TEST(host_memory), TEST(sessions), TEST(device_memory), TEST(what_is_seen_of_others),
+                TEST(objects), TEST(results), TEST(host_memory), TEST(sessions), TEST(device_memory), TEST(what_is_seen_of_others),
                 TEST(a_remedy_is_for_who_asks),
                 TEST(why_of_a_crowded_host),
         };

@@ -159,6 +159,52 @@ static void modules_that_cannot_be_used(void **state)
         compile_fails(state, "broken/shapeless", PW_CRASHED, "broken/shapeless|SIGSEGV");
 }
 
+/* broken/says: what the two return. */
+static struct pw_value *call_says(struct scene *scene, uint32_t shape, uint32_t run)
+{
+        uint32_t says[] = { shape, run };
+
+        return pw_call_with(scene->program, scene->slice, "broken/says", PW_ARGS(input(scene)), PW_BROADCAST,
+                            &(struct pw_call_params){ .params = says, .params_bytes = sizeof says });
+}
+
+/* Whatever number a shape function returns, it says only what is wrong with the call. */
+static void what_shape_functions_return(void **state)
+{
+        for (uint32_t number = 1; number < 256; number++) {
+                struct scene scene = begin(state, "bad/says");
+
+                pw_result(scene.program, call_says(&scene, number, PW_OK));
+                it_fails(pw_compile(scene.program, IT_ERR),
+                         number >= PW_INVALID && number <= PW_BUSY ? (enum pw_status)number : PW_SHAPE, "broken/says");
+                pw_program_free(scene.program);
+                pw_slice_close(scene.slice);
+        }
+}
+
+/* And a function nothing about the future, or the session of who reads it. */
+static void what_functions_return(void **state)
+{
+        static const struct { uint32_t number; enum pw_status status; } returned[] = {
+                { PW_NOT_READY, PW_FAILED }, { 4, PW_FAILED }, { PW_SHAPE, PW_SHAPE }, { PW_NO_SPACE, PW_NO_SPACE },
+                { PW_DAEMON_GONE, PW_FAILED }, { PW_FORKED, PW_FAILED }, { 85, PW_FAILED }, { UINT32_MAX, PW_FAILED },
+        };
+        struct pw_view view;
+
+        for (size_t i = 0; i < sizeof returned / sizeof *returned; i++) {
+                struct scene scene = begin(state, "bad/returns");
+                struct pw_future *given = it_put_f64(scene.session, PW_DIMS(8), 0), *result;
+
+                pw_result(scene.program, call_says(&scene, PW_OK, returned[i].number));
+                it_ok(pw_compile(scene.program, IT_ERR));
+                result = it_run_1(scene.program, given);
+                it_fails(pw_get(result, IT_LONG, &view, IT_ERR), returned[i].status, "broken/says");
+                pw_unref(result);
+                pw_unref(given);
+                end(&scene);
+        }
+}
+
 static int compile_endless(void *context, int pipe)
 {
         struct it_host host = *(struct it_host *)context, *self = &host;
@@ -166,7 +212,8 @@ static int compile_endless(void *context, int pipe)
         (void)pipe;
         host.session = it_connect(&host);
         for (int i = 0; i < 2; i++)
-                compile_fails((void **)&self, "broken/endless", PW_CRASHED, "broken/endless|limit of 2 s");
+                compile_fails((void **)&self, "broken/endless", PW_TIME_LIMIT,
+                              "broken/endless|its shape function ran over the limit of 2 s");
         pw_close(host.session);
         return 0;
 }
@@ -354,6 +401,8 @@ int main(void)
                 IT_TEST(a_value_of_another_program),
                 IT_TEST(a_value_on_another_slice),
                 IT_TEST(modules_that_cannot_be_used),
+                IT_TEST(what_shape_functions_return),
+                IT_TEST(what_functions_return),
                 IT_TEST(a_shape_function_without_end),
                 IT_TEST(a_shape_function_without_a_processor),
                 IT_TEST(runs_with_wrong_inputs),

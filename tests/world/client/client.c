@@ -34,6 +34,8 @@ void world_unref(struct world *world, struct world_object *object)
 void world_drop(struct world *world, struct world_object *object)
 {
         object->held = false;
+        if (object->charged_session == world_session(world, object))
+                object->charged_session = 0;
         if (pw_store_drop(world->store, world_session(world, object), world_cell(object), world->now_us) != PW_OK)
                 world_fail(world, "object %x.%x cannot be dropped", object->segment, object->slot);
         world_unref(world, object);
@@ -58,12 +60,17 @@ struct world_object *world_put(struct world *world, struct world_program *progra
 
 /* --- runs ---------------------------------------------------------------------------------------------------------------- */
 
-/* A value that lies in a room may come along as one that lies in its entry: no executor can tell. */
-static void located(struct world *world, const struct world_object *object, struct pw_input_place *place)
+static void check_place(struct world *world, const struct world_object *object, const struct pw_input_place *place)
 {
         if (place->status != object->status || (place->status == PW_OK && (place->segment != object->segment ||
                                                                            place->bytes != object->bytes)))
                 world_fail(world, "object %x.%x does not lie where its client put it", object->segment, object->slot);
+}
+
+/* A value that lies in a room may come along as one that lies in its entry: no executor can tell. */
+static void located(struct world *world, const struct world_object *object, struct pw_input_place *place)
+{
+        check_place(world, object, place);
         place->is_inline |= world_random(world, 2) != 0;
         memcpy(place->value, &object->value, sizeof object->value);
 }
@@ -88,7 +95,8 @@ static void take_input(struct world *world, struct world_run *run, uint32_t inde
         struct pw_input_place *place = &run->run->inputs[index];
         bool given = gives(world, run, index), pending;
 
-        pending = pw_taking_input(world->store, world_session(world, object), run->run, index, given ? gift : cell, world->now_us);
+        pw_taking_input(world->store, world_session(world, object), run->run, index, given ? gift : cell, world->now_us);
+        pending = place->pending;
         object->stored = place->object;
         if (!object->stored || place->result != object->result || pending != (!object->result && !object->decided) ||
             place->donated != (given && object->result))
@@ -176,23 +184,16 @@ struct world_run *world_submit(struct world *world, struct world_program *progra
         return run;
 }
 
-/* Runs that wait for it are told. */
-void world_object_ready(void *context, struct pw_object *stored)
+void world_look_at_inputs(struct world *world)
 {
-        struct world *world = context;
-        struct world_object *object = world_object_at(world, stored->segment, stored->slot);
         struct world_run *run;
 
         pw_list_each(&world->runs, run, struct world_run, link)
-                for (uint32_t i = 0; !run->ended && i < run->run->input_count; i++) {
-                        if (run->inputs[i] != object || !run->pending[i])
-                                continue;
-                        run->pending[i] = false;
-                        pw_taking_locate(world->store, stored, &run->run->inputs[i]);
-                        located(world, object, &run->run->inputs[i]);
-                        pw_scheduler_input_ready(world->scheduler, run->run, i, object->status, "the put was given up",
-                                                 world->now_us);
-                }
+                for (uint32_t i = 0; !run->ended && i < run->run->input_count; i++)
+                        if (run->pending[i] && !run->run->inputs[i].pending) {
+                                run->pending[i] = false;
+                                check_place(world, run->inputs[i], &run->run->inputs[i]);
+                        }
 }
 
 /* The client seals it, or gives it up. */

@@ -26,15 +26,21 @@ const char *world_error_text(struct world *world, const struct world_object *obj
 uint64_t world_host_value(struct world *world, uint32_t segment, uint64_t offset); /* what a client wrote in its room */
 
 /* share.c: another client of each tenant, with a reference that it says in a ring. */
-#define WORLD_OTHERS 100u /* its session, and those of the next tenants */
+#define WORLD_OTHERS 100u /* the session of the first one, of the first tenant's */
+uint32_t world_other_session(const struct world *world, uint32_t tenant);
 void world_others_open(struct world *world);
 void world_others_close(struct world *world);
 void world_read_rings(struct world *world, const uint32_t *sessions, uint32_t count); /* in a scan: theirs */
 void world_read_some(struct world *world);
+/* With all read that it said: does it hold the object? What the store gave it counts too: */
+bool world_other_has(struct world *world, const struct world_object *object);
+struct pw_owner world_other_owner(const struct world *world, const struct world_object *object);
+void world_other_given(struct world_object *object);
+void world_other_says(struct world *world, const struct world_object *object); /* it takes what it was given */
 bool world_unread(const struct world *world);
 
 /* What the store wants done. */
-void world_object_ready(void *context, struct pw_object *stored); /* runs that wait for it are told */
+void world_look_at_inputs(struct world *world); /* what runs waited for lies where its client put it */
 void world_room(struct world *world, const struct pw_store_action *action);
 void world_pages(struct world *world, const struct pw_store_action *action);
 
