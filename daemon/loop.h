@@ -21,6 +21,7 @@ struct pw_loop {
         uint64_t woken_us;        /* when the first event since the loop slept was taken; 0: none yet */
         uint64_t ticked_us;       /* when deadlines were last looked at */
         uint64_t stuck_until_us;  /* actions that found no memory are tried again; UINT64_MAX: there are none */
+        uint64_t trim_us;         /* when the heap is trimmed: loop/heap.h; UINT64_MAX: nobody asked */
         uint64_t stop_at_us;      /* while draining: when runs in flight are cut off; else UINT64_MAX */
         const char *doing;        /* what took longest in this turn, as far as is known; NULL: nothing special */
         bool more;                /* something was left to do in this turn */
@@ -28,10 +29,17 @@ struct pw_loop {
 
 static inline void pw_loop_init(struct pw_loop *loop)
 {
-        loop->watchdog_us = loop->stuck_until_us = loop->stop_at_us = UINT64_MAX;
+        loop->watchdog_us = loop->stuck_until_us = loop->trim_us = loop->stop_at_us = UINT64_MAX;
 }
 
 uint64_t pw_now_us(void); /* CLOCK_MONOTONIC */
+
+/* Much may have been freed: the heap is trimmed a second after the first who says so, for all until then. */
+static inline void pw_heap_freed(struct pw_loop *loop)
+{
+        if (loop->trim_us == UINT64_MAX)
+                loop->trim_us = pw_now_us() + 1000000u;
+}
 
 /* An event is taken: the turn that it belongs to began now, if the loop slept before. */
 static inline void pw_woken(struct pw_loop *loop)

@@ -453,6 +453,7 @@ void pw_sessions_reap(struct pw_daemon *daemon)
                 daemon->clients.onlooker->session_freed(session);
                 pw_table_remove(&daemon->registry.sessions, session->number);
                 free_session(session);
+                pw_heap_freed(&daemon->loop);
         }
         daemon->loop.more |= !pw_list_empty(&daemon->clients.ended);
 }

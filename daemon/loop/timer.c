@@ -6,6 +6,7 @@
 #include "daemon/client/client.h"
 #include "daemon/http/http.h"
 #include "daemon/inspect/trace/trace.h"
+#include "daemon/loop/heap.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/recount.h"
 #include "daemon/meta/carry.h"
@@ -49,6 +50,7 @@ static const struct timer {
         { "connections without a Hello", pw_strangers_next_us, pw_strangers_tick },
         { "listening again", pw_listening_next_us, pw_listening_tick },
         { "connections of --http", pw_http_next_us, pw_http_tick },
+        { "the heap", pw_heap_next_us, pw_heap_tick },
         { "the watchdog", pw_watchdog_next_us, pw_watchdog_tick },
 };
 

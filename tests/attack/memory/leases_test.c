@@ -93,23 +93,23 @@ static int name_for_a_time(void *context, int pipe)
 
 struct most { const struct it_host *host; uint64_t bytes; };
 
-/* A session that ended goes in parts. */
+/* A session that ended goes in parts, and what it had in the heap a second later. */
 static bool has_kept_little(const struct pw_listing *status, void *context)
 {
         const struct most *most = context;
 
         (void)status;
-        return attack_is_shared() || attack_private_bytes(most->host->pid) < most->bytes;
+        return attack_is_shared() || attack_anonymous_bytes(most->host->pid) < most->bytes;
 }
 
 static void run(struct it_host *host)
 {
-        uint64_t before = attack_private_bytes(host->pid), after;
+        uint64_t before = attack_anonymous_bytes(host->pid), after;
         struct it_child child = attack_fork(ATTACK_USER, name_for_a_time, host);
 
         assert_int_equal(it_reap_within(&child, 4 * IT_LONG), 0);
         it_until(host->session, "status", has_kept_little, &(struct most){ host, before + KEPT_MAX_BYTES });
-        after = attack_private_bytes(host->pid);
+        after = attack_anonymous_bytes(host->pid);
         printf("leases: the daemon has %lld KiB more after names for a time\n", (long long)(after - before) / 1024);
         child = attack_fork(ATTACK_USER, lease, host);
         assert_int_equal(it_reap_within(&child, 4 * IT_LONG), 0);
