@@ -1,10 +1,17 @@
-/* pathwaysd: the one place with a loop. It turns I/O into events for store and scheduler, and their actions into I/O.
+/* pathwaysd: the one place with a loop. It turns I/O into events for store and scheduler, which decide, and their actions into
+ * I/O (effect.c).
  *
- * One thread owns everything here: no locks. Nothing in the loop blocks; what is slow (allocating pages) goes to the worker
- * thread. A callback never frees the object that called it: sessions end at the end of a turn.
+ * One thread owns everything here: no locks. Nothing in the loop blocks; what is slow goes to other threads (memory/worker.c for
+ * pages, work/compiler.c). A callback never frees the object that called it: sessions end at the end of a turn.
  *
- * A turn (turn.c):  read rings -> swap what lost its last reference to CLOSING -> read the rings of who may refer to it ("look") ->
- *                   free, submit runs -> what executors published -> order -> actions -> sleep if nothing came.
+ * A turn (pw_turn(), loop/turn.c), one step after the other:
+ *   - requests on sockets, then the rings in which clients wrote something, are read; runs are kept for the third step;
+ *   - the boards are read: how many gangs executors have done, and what went wrong;
+ *   - entries of objects that lost their last reference are swapped to CLOSING; then the rings of who may refer to them are read
+ *     once more (a scan, client/scan.c); what nobody refers to is freed, and the runs are submitted;
+ *   - each island orders what it can (pw_scheduler_turn());
+ *   - what store and scheduler want done is done (pw_effects()): boards are written, executors rung, waiting clients woken;
+ *   - deadlines that are due are acted on. If nothing came in all this the loop sleeps.
  */
 #ifndef PW_DAEMON_DAEMON_H
 #define PW_DAEMON_DAEMON_H
@@ -41,7 +48,7 @@ struct pw_daemon {
         int argc;                 /* the command line, for when the config file is read again; borrowed */
         char **argv;
         struct pw_reload *reload; /* NULL: nobody asked for one */
-        int64_t operators;        /* group; -1: none */
+        int64_t operators;        /* the group whose members may see and touch what is of every tenant; -1: none */
         struct pw_log log;
         struct pw_log_limits complaints; /* complaint.h */
         struct pw_hash_secret hash_secret; /* of keys of what clients choose */
@@ -58,9 +65,9 @@ struct pw_daemon {
         struct pw_store *store;
         struct pw_scheduler *scheduler;
         struct pw_meta *meta;
-        uint64_t meta_stuck_us;   /* a question found no memory there: not asked again before then; 0: it did */
+        uint64_t meta_stuck_us;   /* metadata had no memory for a question: it is not asked again before then; 0: it had */
 
-        /* what each folder has */
+        /* what each folder has: the struct is in a header there */
         struct pw_loop loop;
         struct pw_registry registry;
         struct pw_clients clients;
@@ -72,8 +79,8 @@ struct pw_daemon {
         struct pw_modules *modules;
         struct pw_http *http;     /* NULL: not asked for */
         const char *http_address; /* where it listens; "": nowhere */
-        struct pw_closer *closer; /* NULL: nothing was to be closed elsewhere */
-        bool may_be_sent_files;   /* the system cannot refuse descriptors at the socket's door */
+        struct pw_closer *closer; /* NULL: nothing had to be closed on another thread so far */
+        bool may_be_sent_files;   /* the system cannot refuse descriptors that clients send (SO_PASSRIGHTS) */
 };
 
 /* Build everything up to a listening socket and started executors. Own: *ret_daemon is given back with pw_daemon_free().

@@ -1,4 +1,4 @@
-/* What scheduler and store want done, done: on boards and executors, on sessions and memory. */
+/* Does what scheduler and store decided, on boards and executors, on sessions and memory: fills the table of scheduler/port.h. */
 #include "daemon/effect.h"
 
 #include "daemon/child/child.h"
@@ -14,20 +14,20 @@
 #include "daemon/work/submit.h"
 #include "scheduler/port.h"
 
-#define STUCK_US 10000u /* until an action without memory is tried again */
+#define STUCK_US 10000u /* an action that found no memory is tried again after this */
 
 static struct pw_deciders deciders_of(struct pw_daemon *daemon);
 
 /* --- of the scheduler ------------------------------------------------------------------------------------------------------ */
 
-/* Both cores are in this process: it arrives at once. */
+/* There is no other host: both cores, coordinator and host, are in this process, and the message arrives at once. */
 static void send_core(void *context, const struct pw_core_message *message, const struct pw_core_frame *frame, uint64_t now_us)
 {
         struct pw_daemon *daemon = context;
         struct pw_deciders deciders = deciders_of(daemon);
         struct pw_error err;
 
-        (void)frame; /* in one process messages that wait have none */
+        (void)frame; /* empty: a message within one process, even one that was queued, is not encoded */
         if (pw_deciders_hear(&deciders, message, NULL, now_us, &err) != PW_OK && err.status == PW_PROTOCOL)
                 pw_log(&daemon->log, PW_LOG_ERROR, "message refused reason=\"%s\"", err.text);
 }
@@ -61,6 +61,7 @@ static void run_ended(void *context, struct pw_run *run, enum pw_status outcome,
         daemon->counters.runs_done++;
 }
 
+/* May come again, where the boards found no memory. */
 static void program_ended(void *context, struct pw_program_row *program)
 {
         pw_module_uses_drop(context, program->modules);
@@ -80,6 +81,7 @@ static void wake(void *context, uint32_t number, uint32_t slot)
 
 static void room(void *context, const struct pw_store_action *action) { pw_rooms_answer(context, action); }
 
+/* To have pages from the system, or give them back, may take long: the worker does it. */
 static void pages(void *context, const struct pw_store_action *action)
 {
         struct pw_daemon *daemon = context;
@@ -95,6 +97,7 @@ static void pages(void *context, const struct pw_store_action *action)
                                                          .token = action->token });
 }
 
+/* The next turn comes at once and reads every ring with something in it; other clients are to ring at their next DROP. */
 static void drain(void *context)
 {
         struct pw_daemon *daemon = context;

@@ -49,7 +49,7 @@ void pw_close(struct pw_session *session);
 
 enum pw_put_flags {
         PW_PUT_FROZEN =
-                1, /* nobody can change the bytes from then on, neither this process: they are copied where none can write */
+                1, /* nobody can change the bytes from then on, not even this process: copied where only the daemon writes */
 };
 struct pw_put_params {
         enum pw_dtype dtype;  /* PW_OPAQUE: bytes without dims */
@@ -134,13 +134,13 @@ void pw_unref(struct pw_future *future);
 
 struct pw_id pw_future_id(const struct pw_future *future);
 /* "h0.3/3f2a.7.12": host.epoch/segment.slot.generation, the latter three in hexadecimal: a piece of shared memory, and the place in
- * it where the object is described, the generation counting whose place it is. Returns `text`. */
+ * it where the object is described; the generation counts the objects that have had this place. Returns `text`. */
 char *pw_id_format(struct pw_id id, char text[PW_ID_TEXT_BYTES]);
 /* Read what pw_id_format() writes. Errors: PW_INVALID (it is no id). */
 PW_MUST_CHECK enum pw_status pw_id_parse(const char *text, struct pw_id *ret_id, struct pw_error *ret_err);
 
-/* Take a reference to an object of the same tenant by id. The daemon is asked only for memory that this process has not seen yet,
- * and for an object that is just ending, donated or moved.
+/* Take a reference to an object of the same tenant, that is of this user, by id. The daemon is asked only for memory that this
+ * process has not seen yet, and for an object that is just ending, donated or moved.
  * Own:     on PW_OK the caller holds *ret_future, one reference.
  * Errors:  PW_GONE, PW_NOT_FOUND (of another tenant, too). */
 PW_MUST_CHECK enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_future **ret_future,
@@ -180,8 +180,8 @@ PW_MUST_CHECK enum pw_status pw_lookup(struct pw_session *session, const char *n
 /* A further reference, which belongs to no session and ends `ttl_us` microseconds from now. Errors: PW_INVALID, PW_GONE. */
 PW_MUST_CHECK enum pw_status pw_lease(struct pw_future *future, int64_t ttl_us, struct pw_error *ret_err);
 /* Charge the object to another owner of its tenant, named as listings do: "digits[4411]" or "pid 4411", an attached process, or
- * "name weights", a name that is bound to it. A process that does not hold it yet holds it from then on: the first reference that
- * it takes is that one. The caller keeps its own.
+ * "name weights", a name that is bound to it. A process that does not hold it yet holds it from then on, with one reference: the
+ * next reference that it takes to the object is this one. The caller keeps its own.
  * Errors: PW_NOT_FOUND (no such process or name in its tenant), PW_EXISTS (the name is bound to another object), PW_DONATED_USE,
  * PW_DENIED, PW_INVALID, PW_GONE. */
 PW_MUST_CHECK enum pw_status pw_transfer(struct pw_future *future, const char *to, struct pw_error *ret_err);
@@ -220,8 +220,9 @@ struct pw_relocate_params {
 
 /* Move the value to another memory, once it is ready; what it takes where it was is free then. `params` NULL: to host memory.
  * Nobody may read it meanwhile: no other session or run holds it, and this process holds it through *future alone, without views,
- * and does nothing else with that handle during the call. Names and leases may hold it. The result of a run keeps its id. What a
- * client put has the id of its place: after a move to devices *future is another object, and the old one is unref'd.
+ * and does nothing else with that handle during the call. Names and leases may hold it. The result of a run keeps its id. The id of
+ * what a client put says where it lies: after a move to devices *future is another object, with another id, and the old one is
+ * unref'd.
  * Own:     *future stays the caller's, on failure unchanged and where it was.
  * Errors:  PW_BUSY (the text says who holds it), PW_NO_SPACE, PW_TOO_LARGE, PW_DEADLINE, PW_DENIED (another tenant's), PW_INVALID,
  *          PW_SHAPE, PW_DAEMON_GONE, or the error that it is ready with.   Blocks: for room, and while it is copied. */
@@ -302,18 +303,19 @@ uint32_t pw_program_result_count(const struct pw_program *program);
 PW_MUST_CHECK enum pw_status pw_program_peak(struct pw_program *program, uint64_t *ret_bytes, struct pw_error *ret_err);
 
 struct pw_run_params {
-        int64_t deadline_us; /* from submission to its last gang; then it ends, and its members that are still in it. 0: 10 min
-                              * until it is admitted, from then on none */
+        int64_t deadline_us; /* from submission until its last function is done. After it the run fails, and executors that are
+                              * still in a function of it are ended. 0: it fails if it has no room on its devices after 10 min
+                              * (pathwaysd --admit-deadline); once it has that there is none */
         uint32_t priority;   /* reserved: 0 */
         uint32_t sequential; /* not 0: dispatch node after node instead of in parallel: to compare with */
 };
 
 /* Run the program; returns at once. `inputs`: one future per pw_input(), in order. `ret_results`: room for one future per
- * pw_result(), the caller holds a reference to each. An input that is pw_donate(&f) is f, and consumed: on PW_OK f is NULL first
- * (then perhaps written as a result), on failure it is as before.
- * Errors: PW_INVALID, PW_SHAPE, PW_DONATED_USE, PW_NO_SPACE (no slots for the results; where only this thread could give some
- *         back, with pw_unref(), it does not wait), PW_LIMIT, PW_DAEMON_GONE; what goes wrong later makes the results ready with
- *         an error.
+ * pw_result(), the caller holds a reference to each. An input may be pw_donate(&f): the run takes over the reference that f holds.
+ * On PW_OK f is set to NULL, before the results are written: so f may be where one of them goes. On failure it is as before.
+ * Errors: PW_INVALID, PW_SHAPE, PW_DONATED_USE, PW_NO_SPACE (no slots for the results; it does not wait for any if only this
+ *         thread could give some back, with pw_unref()), PW_LIMIT, PW_DAEMON_GONE; what goes wrong later makes the results ready
+ *         with an error.
  * Blocks: when the ring is full, and for slots for the results: up to its deadline, 10 min if it has none.
  * System calls: none while slots last and the daemon is awake. */
 PW_MUST_CHECK enum pw_status pw_run_sized(struct pw_program *program, struct pw_future *const *inputs, size_t input_count,
@@ -329,8 +331,8 @@ static inline PW_MUST_CHECK enum pw_status pw_run_with(struct pw_program *progra
  * cancelled it. What has begun goes on to its end, unseen. A run that is done stays as it is. The caller keeps its references.
  * Errors: PW_INVALID (no run makes it), PW_GONE, PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_cancel(struct pw_future *future, struct pw_error *ret_err);
-/* As an input of pw_run(): the reference that *future then holds is given to the run. What it returns is no future but says where
- * the variable is, and is good for nothing else: other calls refuse it (PW_INVALID), pw_ref() and pw_unref() of it do nothing.
+/* As an input of pw_run(): the reference that *future holds when pw_run() is called is given to the run. What pw_donate() returns
+ * is no future: it says where the variable is. All other calls refuse it (PW_INVALID); pw_ref() and pw_unref() of it do nothing.
  * Accepts NULL, as no future. */
 struct pw_future *pw_donate(struct pw_future **future);
 

@@ -3,13 +3,15 @@
  *
  * An object's id names a segment (a memfd that processes share, segment.h) and a slot in it: there is its entry. What a client
  * put has its entry and its room in the client's own segment. The result of a run has its entry and a list of its shards in its
- * tenant's futures segment, and each shard in a room of a device, behind a head that says who wrote it (image.h). Up to 24 bytes
- * lie in the entry itself. The memfds are the daemon's (daemon/memory/); its store/ decides who holds an object, who is charged
- * for it, and when it ends.
+ * tenant's futures segment, and each shard in a room of a device, behind a head that says who wrote it (struct pw_room_head,
+ * image.h). A value of up to 24 bytes that a client put lies in the entry itself. The daemon makes the memfds (daemon/memory/). Its
+ * store decides who holds an object, who is charged for it, and when it ends: it has a record beside each entry, struct pw_object
+ * (store/object.h), which no client sees.
  *
- * The word, from its low bits: state 4 | flags 4 | generation 24 || generation 8 | status 8 | zero 16. Futexes see the low half.
- * Every way from one word to another is one sequentially consistent compare-and-swap of the whole word, but for slots that the
- * daemon grants, which nobody else has by then:
+ * The word, from its low bits: state 4 | flags 4 | generation 24 || generation 8 | status 8 | zero 16. A futex is the low half. The
+ * generation, of 32 bits, counts the objects that have had this slot.
+ * Every step from one word to another is one sequentially consistent compare-and-swap of the whole word. Only a slot that the
+ * daemon is about to grant is stored to, as nobody else has it yet.
  *
  *   from                 to       who                                   when
  *   FREE                 PENDING  who was granted the slot; daemon in   the future is made; the generation counts up
@@ -20,7 +22,7 @@
  *   PENDING              ERROR    producer, daemon                      failed, cancelled, lost, producer ended
  *   READY                LOST     daemon                                the only memory that held it is gone
  *   READY, ERROR, LOST   CLOSING  daemon                                the last reference was dropped
- *   CLOSING              as before daemon                               a REF of it was read meanwhile
+ *   CLOSING              as before daemon                               a REF of it was read meanwhile (a client took one, ring.h)
  *   CLOSING              FREE     daemon                                every ring was read that may hold a REF: there is none
  *
  * The fields besides the word are written by the producer before it swaps to READY and are a claim, not a fact: the daemon
@@ -49,7 +51,7 @@ enum pw_entry_flag {
         PW_ENTRY_DONATED = 1u << 5, /* no new references */
         PW_ENTRY_FROZEN = 1u << 6,
         PW_ENTRY_SHARDED = 1u << 7, /* room_offset leads to a shard list in the same segment */
-        PW_ENTRY_MOVING = PW_ENTRY_RING, /* of a SHARDED entry: it leads elsewhere in a moment, who comes asks the daemon first */
+        PW_ENTRY_MOVING = PW_ENTRY_RING, /* of a SHARDED entry: the value is being moved, so ask the daemon first */
 };
 #define PW_ENTRY_FLAGS 0xf0u
 
@@ -80,7 +82,7 @@ static inline uint32_t pw_word_generation(uint64_t word)
         return ((uint32_t)word >> 8) | (uint32_t)(word >> 32 & 0xff) << 24;
 }
 static inline enum pw_status pw_word_status(uint64_t word) { return (enum pw_status)(word >> 40 & 0xff); }
-/* The status that an ERROR or LOST word says. Who may write the entry may write any there: one that no value can be ready with is
+/* The status in an ERROR or LOST word. Its writer is not trusted: a status that no value can be ready with is read as
  * PW_PROTOCOL. */
 static inline enum pw_status pw_word_error(uint64_t word)
 {
@@ -93,7 +95,7 @@ static inline uint64_t pw_word_make(enum pw_entry_state state, uint32_t flags, u
                (uint64_t)(status & 0xff) << 40;
 }
 static inline uint64_t pw_word_with_state(uint64_t word, enum pw_entry_state state) { return (word & ~UINT64_C(0xf)) | state; }
-/* Ready with a value or an error: what waiters wait for. CLOSING counts: only who holds no reference can see it. */
+/* Ready with a value or an error: what waiters wait for. CLOSING counts as ready: nobody who holds a reference sees it. */
 static inline bool pw_word_decided(uint64_t word) { return (word & 0xf) >= PW_ENTRY_READY; }
 
 static inline uint64_t pw_entry_load(const struct pw_entry *entry)
@@ -121,9 +123,9 @@ static inline bool pw_entry_take(struct pw_entry *entry, uint32_t *ret_generatio
 }
 
 /* Leave PENDING of `generation`: to READY (status PW_OK) or ERROR, adding `flags`. Repeats while only flags changed.
- * On true *ret_old is the word before: its flags say whether to ring the daemon. False: somebody decided first, what was
- * brought is to be dropped. `tries`: how often at most (the daemon bounds it, a producer passes UINT32_MAX); after the last
- * the answer is false too, and the word still PENDING: its writer keeps changing it, which ends its session. */
+ * On true *ret_old is the word before: its flags say whether to ring the daemon. False: somebody else decided first, and the
+ * caller drops its value. `tries`: how often at most (the daemon bounds it, a producer passes UINT32_MAX). After the last one it
+ * is false too, and the word still PENDING: a client keeps changing it, and the daemon ends its session for that. */
 static inline bool pw_entry_decide(struct pw_entry *entry, uint32_t generation, enum pw_status status, uint32_t flags,
                                    uint32_t tries, uint64_t *ret_old)
 {
@@ -192,13 +194,13 @@ struct pw_shard_list {
         uint32_t mesh[PW_MESH_AXES_MAX];
         struct pw_sharding sharding;
         struct pw_dims dims; /* of the whole value */
-        _Atomic uint64_t losses; /* counts up when some of its shards were lost, after they are among pw_shard_list_lost() */
+        _Atomic uint64_t losses; /* counts up when shards were lost, after their bits are set in pw_shard_list_lost() */
         struct pw_shard_place shards[];
 };
-/* With what is behind the shards: */
+/* Of the list with the bits behind its shards: */
 #define PW_SHARD_LIST_BYTES(count)                                                                                     \
         (sizeof(struct pw_shard_list) + (count) * sizeof(struct pw_shard_place) + PW_BITS_WORDS(count) * sizeof(uint64_t))
-/* Shards whose devices were lost (base/bits.h): others hold the same, for the value is READY. */
+/* Shards whose devices were lost, a bit each (base/bits.h). While the value is READY others hold the same bytes. */
 static inline _Atomic uint64_t *pw_shard_list_lost(const struct pw_shard_list *list)
 {
         return (_Atomic uint64_t *)(uintptr_t)(list->shards + list->shard_count);

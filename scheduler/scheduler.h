@@ -1,23 +1,32 @@
 /* Work of one host, decided: devices and islands, slices, runs from submission to end, one total order of gangs per island.
  *
- * Events are calls; effects come out as actions. It holds no descriptor, clock or thread. Inside, each island decides for
- * itself (island.h) and the coordinator splits runs between them (run.h); what passes between the two and between islands is
- * a message (message.h). Within one process most are handed over at once; what the boards have to do with, and all of them in a
- * scheduler that is linked, goes by the same queue of actions and comes back by pw_scheduler_deliver().
+ * Events are calls; effects come out as actions (run.h), which scheduler/port.h hands to whom they are for. It holds no descriptor,
+ * clock or thread. It has two parts, the *cores*. The *coordinator* (coordinator/live.h) has the runs that clients of this host
+ * submit, on whatever hosts they run. The *host* (island/host_run.h) has the rooms of this host's devices and its islands, which
+ * each decide their own order (island/island.h), for any coordinator. Cores, and islands, tell each other messages (message.h).
+ * Within one process most are handed over at once. Those of which the boards must hear first go by the queue of actions and come
+ * back by pw_scheduler_deliver(); so do those for other hosts, and all in a scheduler that is linked.
  *
- * A run's way. A client writes RUN into its ring (plane/ring.h); the daemon reads it and submits it: the coordinator has it now.
+ * A run's way. A client writes RUN into its ring (plane/ring.h); the daemon reads it, and pw_scheduler_submit() gives it to the
+ * coordinator.
  *
  *   coordinator -> host    EXPECT if inputs are still to come; RESERVE when they are there, or come from runs that were admitted
- *   host -> coordinator    PLACED for each result, then RESERVED: it has all its rooms there, or waits with none. The run is
- *                          admitted when all of its hosts have said so; else they are told to GIVE_BACK (coordinator/gather.c)
- *   coordinator -> host    PREPARE: its records are written to the boards that executors read; PREPARED is the answer; then START
- *   island -> board        gangs in their order, at most W per device that are not done; NOTICE to islands that wait for them
+ *                          (coordinator/ask.c)
+ *   host -> coordinator    once it has all of the run's rooms there, till then it waits with none: PLACED for each result, then
+ *                          RESERVED (island/admission.c). When all of its hosts have said so the run is *admitted*; a host may
+ *                          have to GIVE_BACK its rooms before that (coordinator/gather.c)
+ *   coordinator -> host    PREPARE: write the run's records to the boards that executors read. The answer is PREPARED; when all
+ *                          hosts have given it, START (coordinator/start.c)
+ *   island -> board        gangs in their order, at most W per device that are not done (island/island.c); NOTICE to islands of
+ *                          the host that wait for them
  *   executor -> daemon     how many gangs it has done, in its board; the island knows which these were
- *   host -> coordinator    RESULT: nobody writes it any more; the store makes its entry READY and wakes who waits. Then DONE
- *   coordinator -> host    LET_GO, RELEASE: nobody wants the result, nobody reads it: its rooms go
+ *   host -> coordinator    RESULT: all members of the result's writer are done. When all hosts of the result have said so the
+ *                          store makes its entry READY, or an error, and wakes who waits (decision.c). DONE: the run is over there
+ *   coordinator -> host    LET_GO: only runs that read the result want it. RELEASE: nor do they: its rooms go
  *
- * A gang is ordered only when all that it waits for is done or ordered: nodes before it in its run on its own island are; those
- * in `waits`, and a SEND, when NOTICE says so; inputs from other runs, when their writers are ordered in their islands.
+ * A gang is ordered only when all that it waits for is ordered. What comes before it in its run on its own island is; nodes in
+ * other islands (`waits` of its node, and the SEND of a RECV, plane/image.h) when NOTICE says so; inputs from other runs when their
+ * writers are ordered in their islands; earlier users of its rooms likewise (island/island.h).
  */
 #ifndef PW_SCHEDULER_SCHEDULER_H
 #define PW_SCHEDULER_SCHEDULER_H
@@ -35,19 +44,18 @@ struct pw_scheduler_params {
         const char *policy;   /* "fifo", "share"; NULL: fifo */
         uint64_t admit_us;    /* default deadline of admission; 0: 10 min */
         uint64_t cancelled_us;/* how long members of a cancelled run may go on; 0: 10 s */
-        bool linked;          /* messages between the cores wait to be delivered, as between hosts; else they are handed over at
-                               * once, but for those that boards have to do with */
-        uint32_t host, epoch; /* the coordinator's, of all runs that are submitted here */
+        bool linked;          /* for tests: all messages between the cores go by the queue of actions, as those between hosts do */
+        uint32_t host, epoch; /* of this host; they are in the id of each run that is submitted here (struct pw_run_id) */
 };
 struct pw_scheduler *pw_scheduler_new(const struct pw_scheduler_params *params, struct pw_error *ret_err);
 void pw_scheduler_free(struct pw_scheduler *scheduler);
-/* The coordinator of another host may ask for its part of runs here, in that epoch. Errors: PW_EXISTS; PW_BUSY: it was given up,
- * and gangs of its runs are still at work here; PW_NO_MEMORY. */
+/* From now on the coordinator of another host, in that epoch, may have runs here. Errors: PW_EXISTS; PW_BUSY: it was given up, and
+ * gangs of its runs are still at work here; PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_scheduler_coordinator_add(struct pw_scheduler *scheduler, uint32_t host, uint32_t epoch,
                                                           struct pw_error *ret_err);
 /* Another host is given up, `why` is a sentence. Its runs end here, and its results and programs go; runs of this host's clients
  * that have anything there fail with PW_HOST_LOST, as does what is run of their programs later, and results that only that host
- * held are lost. No message of before is believed, nor any until pw_scheduler_coordinator_add() has it back. */
+ * held are lost. No message from it is believed, from before either, until pw_scheduler_coordinator_add() has it back. */
 void pw_scheduler_give_up(struct pw_scheduler *scheduler, uint32_t host, const char *why, uint64_t now_us);
 /* Is there a policy of that name? Errors: PW_INVALID, which lists them. */
 PW_MUST_CHECK enum pw_status pw_policy_check(const char *name, struct pw_error *ret_err);
@@ -80,13 +88,15 @@ PW_MUST_CHECK enum pw_status pw_scheduler_quota(struct pw_scheduler *scheduler, 
 #define PW_WEIGHT_MAX 1000u
 PW_MUST_CHECK enum pw_status pw_scheduler_weight(struct pw_scheduler *scheduler, const char *tenant, uint32_t weight,
                                                  struct pw_error *ret_err);
-/* Tells of each tenant whose runs have records of more or fewer bytes than it said before (by 64 KiB at least, or none at all). */
+/* Calls `changed` for each tenant whose records of runs have grown or shrunk since the last call for it, by `bytes`: by 64 KiB at
+ * least, or to nothing. */
 void pw_scheduler_records(struct pw_scheduler *scheduler, void (*changed)(void *context, const char *tenant, int64_t bytes),
                           void *context);
 uint64_t pw_scheduler_quota_used(const struct pw_scheduler *scheduler, const char *tenant);
-/* Its process ended in gang `seq` of its island (0: in none). Every value that only it held is lost (RESULT_LOST for results that
- * were ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text`, how it ended ("SIGSEGV"). What is
- * ordered stays; it runs again after _up. The caller has fed what its board said last (pw_boards_poll) before. */
+/* The device's process ended in gang `seq` of its island (0: in none). Every value that only this device held is lost (action
+ * PW_ACT_RESULT_LOST for results that were ready); the gang it was in fails with `status` (PW_CRASHED, PW_TIME_LIMIT) and `text`,
+ * how it ended ("SIGSEGV"). What is ordered stays, and runs after _up. The caller has fed what its board said last
+ * (pw_boards_poll). */
 void pw_scheduler_device_down(struct pw_scheduler *scheduler, uint32_t device, uint64_t seq, enum pw_status status,
                               const char *text, uint64_t now_us);
 void pw_scheduler_device_up(struct pw_scheduler *scheduler, uint32_t device, uint64_t now_us);
@@ -111,8 +121,7 @@ void pw_scheduler_slice_close(struct pw_scheduler *scheduler, uint32_t id); /* p
 
 /* --- programs and runs -------------------------------------------------------------------------------------------------- */
 
-/* A program of a lowered image with its slices, which nobody knows yet. Own: *ret_program, until pw_scheduler_program_install();
- * it
+/* A program of a lowered image with its slices, which nobody knows yet. Own: *ret_program, until pw_scheduler_program_install(); it
  * takes `image_take`. Errors: PW_NO_MEMORY.   Threads: any; nothing of the scheduler is touched. */
 struct pw_program_of { const char *tenant; uint32_t session, host; }; /* host: whose part of it is planned */
 PW_MUST_CHECK enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices,
@@ -124,13 +133,13 @@ void pw_program_unmake(struct pw_program_row *program); /* one that was never in
  * Errors: PW_NOT_FOUND (a slice), PW_INVALID, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take,
                                                           struct pw_error *ret_err);
-/* One of another host's coordinator, whose slices are open there, and what it is called there. Errors: PW_NOT_FOUND: that is not
- * known, pw_scheduler_coordinator_add(); PW_EXISTS; as above. */
+/* The same for the coordinator of another host, where its slices are open: `requester` says which one, and the program's number
+ * there. Errors: PW_NOT_FOUND (see pw_scheduler_coordinator_add()), PW_EXISTS, and as above. */
 struct pw_program_requester { uint32_t coordinator, epoch, program; };
 PW_MUST_CHECK enum pw_status pw_scheduler_program_install_for(struct pw_scheduler *scheduler,
                                                               const struct pw_program_requester *requester,
                                                               struct pw_program_row *program_take, struct pw_error *ret_err);
-/* Both at once. *ret_program is its number. Own: the scheduler takes `image_take`. */
+/* Make a program and install it. *ret_program is its number. Own: the scheduler takes `image_take`. */
 PW_MUST_CHECK enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct pw_image *image_take,
                                                       const struct pw_graph *graph, const char *tenant, uint32_t session,
                                                       uint32_t *ret_program, struct pw_error *ret_err);
@@ -138,8 +147,7 @@ PW_MUST_CHECK enum pw_status pw_scheduler_program_add(struct pw_scheduler *sched
 void pw_scheduler_program_free(struct pw_scheduler *scheduler, uint32_t program);
 struct pw_program_row *pw_scheduler_program(struct pw_scheduler *scheduler, uint32_t program); /* run.h; NULL: none */
 
-/* A run for `program`, with room for its inputs and results; the caller fills inputs[], then submits. NULL: no such program or
- * out
+/* A run for `program`, with room for its inputs and results; the caller fills inputs[], then submits. NULL: no such program, or out
  * of memory. */
 struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t program);
 /* Decide about it, or let it wait: never fails; what is wrong makes its results errors (actions RESULT). Own: the scheduler's. */
@@ -160,32 +168,32 @@ void pw_scheduler_result_free(struct pw_scheduler *scheduler, struct pw_result *
 
 /* False: the device cannot have done as many, or had done more; nothing is taken of it. */
 bool pw_scheduler_progress(struct pw_scheduler *scheduler, uint32_t device, uint64_t done_count, uint64_t now_us);
-/* Before that, where pw_scheduler_counts(): how long gang `index` of the device had it, from 0 on, in the order of the device;
- * what
- * is not said counts as none. */
+/* Where pw_scheduler_counts(), before pw_scheduler_progress(): how long the device took for its gang `index`; its gangs count from
+ * 0 in their order. A time that is not said counts as none. */
 bool pw_scheduler_counts(const struct pw_scheduler *scheduler);
 void pw_scheduler_took(struct pw_scheduler *scheduler, uint32_t device, uint64_t index, uint64_t ns);
-/* What was taken of that: gangs done, and the seq of the last of them. */
+/* How much pw_scheduler_progress() was told and believed: gangs done, and the seq of the last of them. */
 struct pw_device_done { uint64_t count, seq; };
 struct pw_device_done pw_scheduler_done(const struct pw_scheduler *scheduler, uint32_t device);
 /* A device says that it had this many bytes of one run alive at once: believed of a run that it takes part in, up to
  * its capacity. */
 void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t run, uint64_t bytes);
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
-/* What one core says to another, PREPARE apart, with what comes along; NULL: nothing does.
- * Errors, after which nothing has changed, but that a wrong RESERVE is answered: PW_NOT_FOUND (the run has ended, or is of another
- * epoch), PW_EXISTS (said before), PW_CANCELLED (a START), PW_PROTOCOL (it has no part there, or is not so far). */
+/* A message of one core has arrived at the other, any but PREPARE; `body`: what comes along, NULL: nothing does.
+ * Errors, after which nothing has changed (a wrong RESERVE is answered all the same): PW_NOT_FOUND (the run has ended, or is of
+ * another epoch), PW_EXISTS (said before), PW_CANCELLED (a START of a run that was stopped), PW_PROTOCOL (the run has no part
+ * there, or has not come so far). */
 PW_MUST_CHECK enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                                                   const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err);
-/* A PREPARE is about to be done: what the board of the next island is told, with what is known by now of the run's inputs. Again
- * while there are `*ret_more` islands. Errors: PW_NO_MEMORY, which is to be answered too; those of pw_scheduler_deliver(), which
+/* A PREPARE has arrived: *ret_message is what to tell the board of the next island, with what is known by now of the run's inputs.
+ * To be called again while *ret_more. Errors: PW_NO_MEMORY, which is to be answered too; those of pw_scheduler_deliver(), which
  * are not. */
 PW_MUST_CHECK enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                                     struct pw_message *ret_message, bool *ret_more,
                                                     struct pw_error *ret_err);
-/* It is done in all of them: PW_OK, or why it could not be, in a sentence. Nothing of a run is ordered before that, and of one that
- * failed nothing ever is: it ends in that error, as do the inputs of runs that read its results. Errors: those of
- * pw_scheduler_deliver(). */
+/* The boards of all its islands were told: PW_OK, or why one could not do it, in a sentence. No gang of a run is ordered before
+ * that. If it failed none ever is: the run ends in that error, which runs that read its results find in their inputs. Errors: those
+ * of pw_scheduler_deliver(). */
 PW_MUST_CHECK enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                                    enum pw_status status, const char *text, uint64_t now_us,
                                                    struct pw_error *ret_err);
@@ -197,7 +205,7 @@ bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler);
 /* Next deadline; UINT64_MAX: none; 0: work is left for another turn, now. */
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler);
 void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us);
-/* The count at which device `device` must ring because something can be done then; UINT64_MAX: nothing waits for it. */
+/* The number of gangs done at which device `device` must ring, as more can be ordered then; UINT64_MAX: nothing waits for it. */
 uint64_t pw_scheduler_ring_at(const struct pw_scheduler *scheduler, uint32_t device);
 
 #endif

@@ -1,8 +1,9 @@
-/* A run and its results as their coordinator keeps them, behind the public structs of run.h.
+/* A run and its results as their coordinator keeps them: struct pw_live around struct pw_run, struct pw_result_live around struct
+ * pw_result, which are what others see (run.h).
  *
- * What a host has of it is in island/host_run.h; the two speak in messages (message.h). It ends when that is over on all of its
- * hosts: what was ordered is done and nothing more will be. Runs are kept for the next of the same program, results for the next of
- * the same count of rooms.
+ * What a host has of the run is in island/host_run.h; the two speak in messages (message.h). The run ends when it is over on all of
+ * its hosts: what was ordered is done, and nothing more will be ordered. Records are used again: a run's for the next of the same
+ * program, a result's for one of about as many rooms.
  */
 #ifndef PW_SCHEDULER_COORDINATOR_LIVE_H
 #define PW_SCHEDULER_COORDINATOR_LIVE_H
@@ -14,13 +15,13 @@ struct pw_live_input {
         struct pw_list link;     /* among the waiters of its result, or of `awaited` */
         struct pw_awaited *awaited; /* an object that is still to be decided; NULL: none */
         struct pw_live *live;
-        bool missing;
-        bool waiting;            /* counted as such by its result */
+        bool missing;            /* it is counted in its run's `missing` */
+        bool waiting;            /* it is counted in `waiting` of the result that it reads */
         enum pw_status status;   /* other than PW_OK: loaded as an error */
         char *text;              /* of that error; owned, may be NULL */
 };
 
-/* PW_NODE_NONE: the loss of the device; `text` is all that there is to say. */
+/* Why results of a run are errors, as hosts reported it. node PW_NODE_NONE: the device was lost, and `text` says all of it. */
 struct pw_cause { struct pw_cause *next; uint32_t node; struct pw_device_id device; enum pw_status status; char text[224]; };
 
 enum pw_live_host_state {
@@ -38,24 +39,24 @@ enum pw_live_host_event {
         PW_LIVE_HOST_RESERVE,
         PW_LIVE_HOST_REFUSE,
         PW_LIVE_HOST_GIVE_BACK, /* it was told to */
-        PW_LIVE_HOST_LOSE,      /* it will say that the run ahead took it along */
+        PW_LIVE_HOST_LOSE,      /* a run whose blocks it took over there gave back: the host will refuse this one too */
         PW_LIVE_HOST_PREPARE,
         PW_LIVE_HOST_ANSWER,    /* PREPARED */
         PW_LIVE_HOST_FINISH,
         PW_LIVE_HOST_EVENTS
 };
 
-struct pw_live_host {            /* the run on one of its hosts, whose numbers are its program's */
+struct pw_live_host {            /* the run on one of its hosts; index: as in its program's `hosts` */
         enum pw_live_host_state state;
-        bool lost;               /* asked: it lost its rooms there with a run ahead, and will be refused */
-        uint32_t placed;         /* results of which it told where they are going to be */
+        bool lost;               /* while ASKED: a run ahead of it gave back its rooms there, so this one will be refused */
+        uint32_t placed;         /* results for which PLACED has come */
         uint32_t ahead_count;
-        struct pw_taken *ahead;  /* whose blocks it took over there, not admitted then; owned */
+        struct pw_taken *ahead;  /* runs whose blocks it took over there and that were not admitted then (ahead.h); owned */
         uint64_t serial;         /* of the RESERVE that it was asked with last */
         uint64_t arrival;        /* the run's number in its queue; 0: not known */
-        /* Of several: */
+        /* If the run has several hosts: */
         struct pw_live *live;
-        struct pw_list losing;   /* among those where who took over from the run is to lose what it has */
+        struct pw_list losing;   /* in scheduler->losing: runs that took over blocks from it on this host are to lose them */
 };
 
 /* What most runs need comes first: many are in flight, and their records are not in the cache. */
@@ -64,35 +65,35 @@ struct pw_live {
         struct pw_program *program;
         struct pw_run_id id;
         uint16_t host_count;     /* its program's */
-        uint16_t hosts_in[PW_LIVE_HOST_STATES]; /* how many are */
+        uint16_t hosts_in[PW_LIVE_HOST_STATES]; /* how many of its hosts are in each state */
         uint32_t slot;           /* of this record, in scheduler->run_slots, for ever */
-        uint32_t missing;        /* inputs that are not there */
+        uint32_t missing;        /* how many of its inputs are neither there nor to come from a run that was admitted */
         bool refused;            /* a PREPARE failed, or PLACED was not said: nothing is ever ordered */
-        bool submitted;          /* else it was read, and its batch is still to come */
+        bool submitted;          /* pw_scheduler_submit() was called; until then its record was only read from the ring */
         bool stopped;            /* cancelled: nothing more of it is ordered */
-        bool stopping;           /* it will be once nobody reads its results */
-        bool unheld;             /* nobody holds what is still to come of it, but somebody what has come */
-        struct pw_live_host *hosts, one; /* one: the only host's */
-        struct pw_list link;     /* among the waiting, the doomed, the ended or the idle; asked of its hosts: alone */
+        bool stopping;           /* it will be stopped once no run reads its results */
+        bool unheld;             /* nobody holds those of its results that are to come, but somebody holds one that has come */
+        struct pw_live_host *hosts, one; /* hosts: host_count of them; &one if there is only one */
+        struct pw_list link;     /* in the list of the waiting, doomed, ended or idle runs; in none while its hosts are asked */
         struct pw_live_input *inputs;
-        struct pw_list starters; /* prepared runs that read results of it: they start when it is prepared too, */
-        struct pw_list start;    /* among those of a run that is not yet */
-        struct pw_list patient;  /* among those whose deadline comes in the order in which they came; else it is in `due` */
+        struct pw_list starters; /* prepared runs that read its results, and start when it is prepared on all hosts too */
+        struct pw_list start;    /* in `starters` of the run that it waits for in this way */
+        struct pw_list patient;  /* in scheduler->patient, if no deadline there is later than its own; else `due` is in a heap */
         struct pw_heap_item due;
         struct pw_list unread;   /* among those of which `stopping` came true since the last turn */
         struct pw_cause *causes;
-        struct pw_error *refusal;/* why a host has nothing of it; owned, NULL: it has, or was not asked */
+        struct pw_error *refusal;/* why it cannot be admitted, as a host refused it for good; owned, NULL: it is not refused */
         uint64_t nodes, nodes_ordered; /* gangs, on hosts where it is over */
-        uint32_t expired;        /* how often its hosts were told that it is */
-        char cancelled_by[64];   /* once it is: a client; empty: nobody holds its results */
-        /* Of several hosts: */
-        struct pw_list gathering;/* among those that may go on asking for rooms */
-        struct pw_list behind;   /* struct pw_taken: who took over its blocks; while it is not admitted */
-        uint64_t pass;           /* the last one over those behind another that it was in */
-        bool at_once;            /* they are asked together, and do not wait; */
-        bool short_now;          /* one of them had no room now */
-        bool is_gathering;       /* somebody does so further up */
-        uint64_t *told;          /* per host and result, a bit: RESULT */
+        uint32_t expired;        /* how often its hosts were told EXPIRED */
+        char cancelled_by[64];   /* once it is cancelled: by which client; empty: nobody holds its results */
+        /* If it has several hosts (gather.c): */
+        struct pw_list gathering;/* in scheduler->gathering: it may go on asking for rooms */
+        struct pw_list behind;   /* struct pw_taken: runs that took over its blocks, while it is not admitted */
+        uint64_t pass;           /* the number of the last walk over some run's `behind` that met it: each meets it once */
+        bool at_once;            /* its hosts are asked together, and not to wait; else one after the other */
+        bool short_now;          /* one that was asked at once had no room */
+        bool is_gathering;       /* pw_live_gather() of it is under way, further up the stack */
+        uint64_t *told;          /* a bit per host and result: RESULT has come */
 };
 
 struct pw_failure { enum pw_status status; uint32_t node; struct pw_device_id device; }; /* where it began; PW_OK: none */
@@ -100,19 +101,19 @@ struct pw_failure { enum pw_status status; uint32_t node; struct pw_device_id de
 struct pw_result_live {
         struct pw_result result;
         struct pw_scheduler *scheduler;
-        struct pw_device_quota *quota; /* of whose run it is; counted there */
+        struct pw_device_quota *quota; /* of its run's tenant, where this record is counted */
         struct pw_run_id maker;
-        struct pw_list waiters;  /* struct pw_live_input: runs that need its maker to be admitted */
-        uint32_t waiting;        /* of these runs, those that are not admitted */
+        struct pw_list waiters;  /* struct pw_live_input: of runs that wait until its maker is admitted */
+        uint32_t waiting;        /* how many inputs of runs that are not admitted read it */
         uint32_t untold;         /* hosts of its slice that have not said RESULT */
-        bool kept;               /* its hosts have it, until they are told to release it */
-        bool useless;            /* its object is gone or it is an error: nobody wants it but runs that read it */
-        bool let_go;             /* its hosts were told so */
-        bool gone;
+        bool kept;               /* its hosts have it, until they are told RELEASE */
+        bool useless;            /* its object is gone or it is an error: only runs that read it want it */
+        bool let_go;             /* its hosts were told LET_GO */
+        bool gone;               /* nobody needs this record any more */
         uint32_t slot;           /* of this record, in scheduler->slots, for ever */
-        uint32_t pool;           /* 2^pool rooms */
-        uint32_t sentence;       /* length of the error's own sentence, without the way it came here */
-        struct pw_failure failed; /* what its host said; decided when the writer is done */
+        uint32_t pool;           /* there is space for 2^pool rooms in room_store */
+        uint32_t sentence;       /* length of the error's own sentence, without the runs by which it came here */
+        struct pw_failure failed; /* as a host said in SPOILED; the result becomes an error when its writer is done */
         struct pw_room room_store[];
 };
 
@@ -126,8 +127,8 @@ static inline bool pw_status_error(enum pw_status status) { return status != PW_
 
 enum pw_run_event {      /* what changes a run's state: pw_live_step() */
         PW_RUN_ARRIVE = 0,
-        PW_RUN_RESERVE, /* its host has rooms for it */
-        PW_RUN_DONE,    /* its host is done with it */
+        PW_RUN_RESERVE, /* all of its hosts have rooms for it: it is admitted */
+        PW_RUN_DONE,    /* all of its hosts are done with it */
         PW_RUN_FAIL,    /* its results are decided, and no host has it */
         PW_RUN_EVENTS
 };
@@ -168,7 +169,7 @@ void pw_live_expect(const struct pw_live *live);
 enum pw_status pw_live_ask(const struct pw_live *live, uint32_t host, uint32_t how);
 /* Its inputs are there, or in error, or those of runs that were admitted: its hosts are asked for rooms. */
 void pw_live_arrive(struct pw_live *live);
-/* A host says no for good: the others give back what they have. It fails in its turn, as those do that fail by their inputs. */
+/* A host refused it for good: the others are told GIVE_BACK. It fails in its turn, as those do that fail by their inputs. */
 void pw_live_doom(struct pw_live *live, enum pw_status status, const char *text);
 /* In their turn: those whose results are all computed from inputs in error, and those that were refused. */
 void pw_doomed_fail(struct pw_scheduler *scheduler);

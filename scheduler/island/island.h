@@ -1,21 +1,24 @@
 /* An island: devices with one total order of gangs, decided here.
  *
- * A *gang* is a node of a program in this island (program/image/plan.h). What is ordered is appended to the log in the island's
- * board (plane/board.h), and the executor of each device does those that it is a member of strictly in that order. A run's gangs
- * are ordered as its program has them; a policy has a say only between tenants that wait for the same devices.
+ * A *gang* is a node of a program in this island (struct pw_gang, program/image/plan.h). A gang that is ordered gets the next
+ * sequence number, `seq`, and its record is appended to the log in the island's board (plane/board.h). The executor of each device
+ * does those that it is a member of strictly in that order. A run's gangs are ordered as its program has them; a policy has a say
+ * only between tenants that wait for the same devices.
  *
- * A run that was admitted enters the island as a *fragment*, a cursor into the gangs that its program has here, in program order. A
- * turn looks at the fragments that something has come for and at those at the front of lines whose window has opened, and orders of
- * each what it can, all of it one batch. Whoever else waits costs nothing. A gang is ordered if
+ * A run that was started enters the island as a *fragment* (fragment.h): a cursor into the gangs that its program has here, in
+ * program order. pw_island_turn() looks at the *woken* fragments, those for which something came that they waited for, and at those
+ * at the *front*, which are first in line at all of their devices (line.h). Of each it orders what it can, and all of that is one
+ * batch. Other fragments cost nothing while they wait. A gang is ordered (order_next() in island.c) if
  *
- *   - each device of it has been given fewer than W gangs (`--ahead`) that it has not done (the window), no fragment of its tenant
- *     that came earlier waits for one of these devices, and no fragment of another tenant whose turn there comes before (line.h,
- *     policy/policy.h): so nobody is overtaken on a device for ever, and a tenant with many gangs waits with one of them at a time;
- *   - the gangs of its run that it needs in other islands are ordered there, as notices said;
- *   - of a load, which brings an input onto a device: the input's writer is ordered wherever it is read; and where the input is
- *     updated in place, whoever else reads that room is done or ordered before it on the same device;
- *   - of each room that it writes and that runs before it used, whose block its run took over, the last use by these is ordered,
- *     and never behind it: a credit of a stage is such a room.
+ *   - each device of it has fewer than W gangs (`--ahead`) that were ordered and are not done: its *window* is open;
+ *   - on none of these devices a fragment of the same tenant that came earlier waits for a window, nor a fragment of another tenant
+ *     whose turn comes before (line.h, policy/policy.h): so nobody is overtaken on a device for ever, and of each tenant one
+ *     fragment at a time has a turn at a device;
+ *   - the gangs of its run that it needs in other islands of the host are ordered there, as notices said (ready.c);
+ *   - for a load, which brings an input onto its devices: the gangs that write the input are ordered, wherever the load reads it;
+ *     where the input is updated in place, whoever else reads that room is done, or ordered before it on the same device;
+ *   - for rooms in a block that its run took over from an earlier run: the earlier run's last use of them is ordered, and in this
+ *     island before this gang (chain.c). A credit of a stage is such a room.
  *
  * So everything that a gang will wait for, when its devices come to it, was ordered before it in time: waits form no cycle.
  */
@@ -32,17 +35,17 @@ struct pw_island {
         struct pw_scheduler *scheduler;
         const struct pw_policy *policy;
         struct pw_policy_state *state; /* the policy's */
-        uint64_t members;       /* its devices */
+        uint64_t members;       /* its devices, a bit each */
         struct pw_list woken;   /* fragments that came, or for which came what they waited for */
-        bool jumbled;           /* they are not in the order of their keys */
-        struct pw_list fronts;  /* fragments that only a window, or the log, may keep */
-        uint64_t waited;        /* devices at which fragments stand in line */
-        uint64_t kept_back;     /* turns_ahead of all fragments */
-        uint32_t admitted;      /* fragments that have not left */
+        bool jumbled;           /* `woken` is not in the order of the fragments' keys */
+        struct pw_list fronts;  /* fragments at the front: only a closed window, or the log, may keep them from being ordered */
+        uint64_t waited;        /* devices at which fragments stand in line, a bit each */
+        uint64_t kept_back;     /* sum of `turns_ahead` over its fragments */
+        uint32_t admitted;      /* fragments that have entered and not left */
         bool dirty;             /* something may be ordered now */
         uint64_t seq;           /* of the gang ordered last */
-        uint64_t reach;         /* known: gangs up to this may be ordered without overwriting one that is not done */
-        struct pw_ordered *log; /* PW_ORDER_LOG: what was ordered at seq */
+        uint64_t reach;         /* as found last: up to this seq no log record of a gang that is not done is overwritten */
+        struct pw_ordered *log; /* what was ordered as seq: at seq % PW_ORDER_LOG */
 };
 
 struct pw_island *pw_island_new(struct pw_scheduler *scheduler, uint32_t number, const struct pw_policy *policy);
@@ -50,8 +53,9 @@ void pw_island_free(struct pw_island *island);
 void pw_island_enter(struct pw_island *island, struct pw_fragment *fragment);
 /* A notice came: gangs up to `node` are ordered in the island of `column` (which of its program's islands it is). */
 void pw_island_notice(struct pw_fragment *fragment, uint32_t column, uint32_t node);
+/* Order what can be ordered: one message PW_MSG_ORDER to the board. */
 void pw_island_turn(struct pw_island *island);
-/* Gangs of this device up to `count` are done: what was marked with one of them happens (island/device.h). */
+/* Gangs of this device up to its `count`th are done: what the markers at these gangs stand for happens (island/device.h). */
 void pw_island_progress(struct pw_island *island, struct pw_device *device, uint64_t count);
 
 #endif

@@ -1,6 +1,5 @@
 /* What a fragment waits for before it waits for windows: inputs, notices, its step, the runs ahead in its blocks. Each of these
- * wakes
- * who rests for it. */
+ * wakes who rests for it. */
 #include "scheduler/state.h"
 
 /* The maker of an input is ordered to its end here, and nobody reads the room from another device any more. */
