@@ -47,19 +47,19 @@ enum pw_input_source { PW_INPUT_HOST = 1, PW_INPUT_RESULT = 2 };
 
 struct pw_input_place {
         enum pw_input_source source;
+        enum pw_status status;  /* other than PW_OK: it is in error already */
         bool pending;           /* host: the object is not ready yet; pw_scheduler_input_ready() follows */
-        bool donated;           /* given away */
-        bool alone;             /* donated and nobody else holds it: may be updated in place */
+        bool donated, alone;    /* given away; alone: and nobody else holds it: may be updated in place */
         void *object;           /* the store's; released by action RELEASE */
         struct pw_result *result; /* of PW_INPUT_RESULT */
-        /* of PW_INPUT_HOST: one whole value in host memory */
-        bool is_inline;
-        uint8_t value[24];
-        uint32_t segment;
-        uint64_t offset, bytes;
-        enum pw_dtype dtype;    /* opaque fits everything of the same bytes */
-        struct pw_dims dims;
-        enum pw_status status;  /* other than PW_OK: it is in error already */
+        struct pw_input_value { /* of PW_INPUT_HOST that is ready, else anything: one whole value in host memory */
+                bool is_inline;
+                uint8_t value[24];
+                uint32_t segment;
+                uint64_t offset, bytes;
+                enum pw_dtype dtype; /* opaque fits everything of the same bytes */
+                struct pw_dims dims;
+        } host;
 };
 
 enum pw_run_state {
@@ -83,6 +83,7 @@ struct pw_run {
         struct pw_input_place *inputs;
         struct pw_result **results; /* made by pw_scheduler_run_new(); the daemon puts their `object` in */
         void *own;              /* the scheduler's: live.h */
+        struct pw_list link;    /* for whoever makes it, until it is submitted */
 };
 
 struct pw_program_row {

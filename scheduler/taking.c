@@ -23,13 +23,10 @@ void pw_taking_locate(struct pw_store *store, const struct pw_object *object, st
                 place->status = PW_PROTOCOL;
         if (place->status != PW_OK)
                 return;
-        place->is_inline = described.is_inline;
-        memcpy(place->value, entry->body.value, sizeof place->value);
-        place->segment = object->segment;
-        place->offset = room.offset;
-        place->bytes = described.bytes;
-        place->dtype = described.dtype;
-        place->dims = described.dims;
+        place->host = (struct pw_input_value){ .is_inline = described.is_inline, .segment = object->segment,
+                                               .offset = room.offset, .bytes = described.bytes, .dtype = described.dtype,
+                                               .dims = described.dims };
+        memcpy(place->host.value, entry->body.value, sizeof place->host.value);
 }
 
 /* A result that was moved to host memory: what it is, its own list says; the rooms of the one that it lies in stay with it. */
@@ -37,11 +34,9 @@ static void locate_moved(struct pw_store *store, const struct pw_object *object,
 {
         const struct pw_shard_list *list = pw_object_list(store, object);
 
-        place->segment = list->shards[0].segment;
-        place->offset = list->shards[0].offset;
-        place->bytes = list->shards[0].bytes;
-        place->dtype = (enum pw_dtype)list->dtype;
-        place->dims = list->dims;
+        place->host = (struct pw_input_value){ .segment = list->shards[0].segment, .offset = list->shards[0].offset,
+                                               .bytes = list->shards[0].bytes, .dtype = (enum pw_dtype)list->dtype,
+                                               .dims = list->dims };
 }
 
 /* Only results are given away: what a client put is written by nobody else, and copied. */
@@ -65,7 +60,8 @@ void pw_taking_input(struct pw_store *store, uint32_t session, struct pw_run *ru
         struct pw_object *object =
                 pw_store_find(store, session, pw_cell_segment(cell), pw_cell_slot(cell), pw_cell_generation(cell));
 
-        *place = (struct pw_input_place){ .source = PW_INPUT_HOST, .status = PW_GONE };
+        place->source = PW_INPUT_HOST;
+        place->status = PW_GONE;
         if (!object || pw_store_unclaimed(store, cell)) /* what no run makes: to wait for it may be to wait for itself */
                 return;
         if (!take(store, session, run, place, object, cell, now_us))

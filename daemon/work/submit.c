@@ -7,8 +7,6 @@
 #include "scheduler/taking.h"
 #include "store/object.h"
 
-/* A run that was read: waiting for the scan. */
-struct waiting_run { struct pw_list link; struct pw_run *run; };
 #define BATCH_MAX 4096u /* runs of a tenant in a turn, each by its weight */
 
 /* The record cannot be: the session will end. */
@@ -53,24 +51,19 @@ uint32_t pw_submit_record(struct pw_dlane *lane, struct pw_cell header, uint32_t
         struct pw_daemon *daemon = lane->session->daemon;
         struct pw_program_row *row = program_of(lane, header);
         uint32_t inputs = pw_cell_run_inputs(header), results = pw_cell_run_results(header);
-        struct waiting_run *waiting;
         struct pw_run *run;
 
         if (2 + inputs + results > left || !row || inputs != row->input_count || results != row->result_count)
                 return refuse(lane, !row ? "no such program of the session" : "not as many inputs and results as the program has");
-        waiting = malloc(sizeof *waiting);
-        run = waiting ? pw_scheduler_run_new(daemon->scheduler, row->program) : NULL;
-        if (!run) {
-                free(waiting);
+        run = pw_scheduler_run_new(daemon->scheduler, row->program);
+        if (!run)
                 return refuse(lane, "pathwaysd is out of memory");
-        }
         run->client = row->client; /* the session may end before the run */
         run->sequential = pw_cell_run_flags(header) & PW_RUN_SEQUENTIAL;
         run->deadline_us = deadline(pw_ring_peek(&lane->reader, 1).a, now_us);
         for (uint32_t i = 0; i < inputs; i++)
                 pw_taking_input(daemon->store, lane->session->number, run, i, pw_ring_peek(&lane->reader, 2 + i), now_us);
-        waiting->run = run;
-        pw_list_append(&lane->session->tenant->submitted, &waiting->link);
+        pw_list_append(&lane->session->tenant->submitted, &run->link); /* it waits for the scan */
         enlist(daemon, lane->session->tenant);
         daemon->counters.runs_in_flight++;
         lane->session->tenant->runs++;
@@ -100,9 +93,9 @@ void pw_submit_close_batch(struct pw_daemon *daemon)
                         continue;
                 }
                 for (uint64_t taken = 0; taken < BATCH_MAX && !pw_list_empty(&tenant->submitted);) {
-                        struct waiting_run *first = pw_list_first(&tenant->submitted, struct waiting_run, link);
+                        struct pw_run *first = pw_list_first(&tenant->submitted, struct pw_run, link);
 
-                        taken += pw_run_weight(first->run);
+                        taken += pw_run_weight(first);
                         pw_list_remove(&first->link);
                         pw_list_append(&tenant->batch, &first->link);
                 }
@@ -125,12 +118,9 @@ static void let_unclaimed_go(struct pw_daemon *daemon, const struct pw_run *run,
                                     now_us);
 }
 
-static void submit(struct pw_daemon *daemon, struct waiting_run *waiting_take, uint64_t now_us)
+static void submit(struct pw_daemon *daemon, struct pw_run *run, uint64_t now_us)
 {
-        struct pw_run *run = waiting_take->run;
-
-        pw_list_remove(&waiting_take->link);
-        free(waiting_take);
+        pw_list_remove(&run->link);
         pw_taking_scanned(daemon->store, run);
         pw_scheduler_submit(daemon->scheduler, run, now_us);
         let_unclaimed_go(daemon, run, now_us);
@@ -141,7 +131,7 @@ static void submit(struct pw_daemon *daemon, struct waiting_run *waiting_take, u
 void pw_submit_scanned(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)
 {
         while (!pw_list_empty(&tenant->batch))
-                submit(daemon, pw_list_first(&tenant->batch, struct waiting_run, link), now_us);
+                submit(daemon, pw_list_first(&tenant->batch, struct pw_run, link), now_us);
         enlist(daemon, tenant);
 }
 

@@ -19,11 +19,11 @@ static void fill_input(const struct pw_live *live, uint32_t index, struct pw_cor
                 ret_input->result = place->result->index;
                 ret_input->slot = result->slot;
         } else {
-                ret_input->is_inline = place->is_inline;
-                memcpy(ret_input->value, place->value, place->is_inline ? sizeof place->value : 0);
-                ret_input->segment = place->segment;
-                ret_input->offset = place->offset;
-                ret_input->bytes = place->bytes;
+                ret_input->is_inline = place->host.is_inline;
+                memcpy(ret_input->value, place->host.value, place->host.is_inline ? sizeof place->host.value : 0);
+                ret_input->segment = place->host.segment;
+                ret_input->offset = place->host.offset;
+                ret_input->bytes = place->host.bytes;
         }
 }
 

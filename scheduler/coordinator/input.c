@@ -34,8 +34,8 @@ static void check_value(struct pw_live *live, uint32_t index)
         const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + index;
         const struct pw_image_value *want = pw_image_value(image, input->value);
         bool is_result = place->source == PW_INPUT_RESULT;
-        const struct pw_dims *dims = is_result ? &place->result->type->value.dims : &place->dims;
-        enum pw_dtype dtype = is_result ? place->result->type->value.dtype : place->dtype;
+        const struct pw_dims *dims = is_result ? &place->result->type->value.dims : &place->host.dims;
+        enum pw_dtype dtype = is_result ? place->result->type->value.dtype : place->host.dtype;
         char have_text[120], want_text[120], text[400];
         uint64_t bytes = 0;
 
@@ -44,7 +44,7 @@ static void check_value(struct pw_live *live, uint32_t index)
         if (dtype == want->dtype && pw_dims_equal(dims, &want->dims))
                 return;
         if (!is_result && dtype == PW_OPAQUE && pw_dims_bytes(want->dtype, &want->dims, &bytes, NULL) == PW_OK &&
-            bytes == place->bytes)
+            bytes == place->host.bytes)
                 return;
         snprintf(text, sizeof text, "input %u of %s is %s %s, the program wants %s %s", index, live->program->row.name,
                  pw_dtype_text(dtype), pw_dims_format(dims, have_text, sizeof have_text), pw_dtype_text(want->dtype),

@@ -110,7 +110,6 @@ static void reset(struct pw_live *live)
 {
         struct pw_run *run = &live->run;
 
-        memset(run->inputs, 0, run->input_count * sizeof *run->inputs);
         run->client = NULL;
         run->sequential = run->cancelled = run->deadline_kept = false;
         run->submitted_us = run->deadline_us = 0;
@@ -119,6 +118,7 @@ static void reset(struct pw_live *live)
         live->submitted = live->stopped = live->unheld = live->refused = live->stopping = false;
         reset_hosts(live);
         for (uint32_t i = 0; i < run->input_count; i++) {
+                memset(&run->inputs[i], 0, offsetof(struct pw_input_place, host));
                 live->inputs[i].missing = live->inputs[i].waiting = false;
                 live->inputs[i].status = PW_OK;
         }

@@ -175,6 +175,17 @@ static struct pw_host_run *take_record(struct pw_program *program)
         return run;
 }
 
+/* One in host memory. */
+static void take_value(const struct pw_core_input *from, struct pw_host_input *ret_input)
+{
+        ret_input->is_inline = from->is_inline;
+        if (from->is_inline)
+                memcpy(ret_input->value, from->value, sizeof ret_input->value);
+        ret_input->segment = from->segment;
+        ret_input->offset = from->offset;
+        ret_input->bytes = from->bytes;
+}
+
 /* False: it reads a result that is not here. */
 static bool take_inputs(struct pw_host_run *run, const struct pw_core_body *body)
 {
@@ -185,12 +196,14 @@ static bool take_inputs(struct pw_host_run *run, const struct pw_core_body *body
                 const struct pw_core_input *from = &body->inputs[i];
                 struct pw_host_input *input = &run->inputs[i];
 
-                *input = (struct pw_host_input){ .status = from->status, .given = from->given, .is_inline = from->is_inline,
-                                                 .segment = from->segment, .offset = from->offset, .bytes = from->bytes };
-                if (from->is_inline)
-                        memcpy(input->value, from->value, sizeof input->value);
-                if (from->source != PW_SOURCE_RESULT)
+                input->result = NULL;
+                input->status = from->status;
+                input->given = from->given;
+                input->in_place = input->takes = false;
+                if (from->source != PW_SOURCE_RESULT) {
+                        take_value(from, input);
                         continue;
+                }
                 input->result = pw_host_result_find(scheduler, &from->run, from->result, from->slot);
                 all &= input->result != NULL;
         }

@@ -12,6 +12,7 @@
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/states.h"
 #include "daemon/inspect/trace/trace.h"
+#include "daemon/loop/heap.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/meta/carry.h"
@@ -147,3 +148,5 @@ uint64_t pw_http_next_us(const struct pw_daemon *daemon) { (void)daemon; return 
 void pw_http_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_watchdog_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_heap_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_heap_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }

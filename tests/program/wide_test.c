@@ -335,9 +335,9 @@ static struct pw_run *submit(struct pw_scheduler *scheduler, uint32_t program, c
                         run->inputs[i] = (struct pw_input_place){ .source = PW_INPUT_RESULT, .result = result };
                         continue;
                 }
-                run->inputs[i] = (struct pw_input_place){ .source = PW_INPUT_HOST, .dtype = want->dtype, .dims = want->dims,
-                                                          .segment = 1 };
-                assert_int_equal(pw_dims_bytes(want->dtype, &want->dims, &run->inputs[i].bytes, NULL), PW_OK);
+                run->inputs[i] = (struct pw_input_place){ .source = PW_INPUT_HOST,
+                                                          .host = { .dtype = want->dtype, .dims = want->dims, .segment = 1 } };
+                assert_int_equal(pw_dims_bytes(want->dtype, &want->dims, &run->inputs[i].host.bytes, NULL), PW_OK);
         }
         pw_scheduler_submit(scheduler, run, 1);
         pw_scheduler_turn(scheduler, 1);

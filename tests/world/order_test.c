@@ -418,7 +418,8 @@ static void test_places_stay_with_records(void **state)
                 for (uint32_t i = 0; i < MANY; i++) {
                         runs[i] = pw_scheduler_run_new(world.scheduler, world.programs[0].handle);
                         assert_non_null(runs[i]);
-                        runs[i]->inputs[0] = (struct pw_input_place){ .source = PW_INPUT_HOST, .dtype = PW_OPAQUE, .bytes = 256 };
+                        runs[i]->inputs[0] = (struct pw_input_place){ .source = PW_INPUT_HOST,
+                                                                          .host = { .dtype = PW_OPAQUE, .bytes = 256 } };
                         pw_scheduler_submit(world.scheduler, runs[i], 0);
                         run = pw_host_find(world.scheduler, runs[i]->number);
                         assert_int_equal(run->state, PW_HOST_RUN_QUEUED);

@@ -10,6 +10,7 @@
 #include "daemon/http/http.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/trace.h"
+#include "daemon/loop/heap.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/recount.h"
@@ -151,6 +152,8 @@ uint64_t pw_http_next_us(const struct pw_daemon *daemon) { (void)daemon; return 
 void pw_http_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_watchdog_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_heap_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_heap_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 void pw_recount_mark(struct pw_daemon *daemon, struct pw_tenant *tenant, const struct pw_hint_marks *marks)
 {
         (void)daemon, (void)tenant, (void)marks;

@@ -62,8 +62,8 @@ struct world_object *world_put(struct world *world, struct world_program *progra
 
 static void check_place(struct world *world, const struct world_object *object, const struct pw_input_place *place)
 {
-        if (place->status != object->status || (place->status == PW_OK && (place->segment != object->segment ||
-                                                                           place->bytes != object->bytes)))
+        if (place->status != object->status || (place->status == PW_OK && (place->host.segment != object->segment ||
+                                                                           place->host.bytes != object->bytes)))
                 world_fail(world, "object %x.%x does not lie where its client put it", object->segment, object->slot);
 }
 
@@ -71,8 +71,8 @@ static void check_place(struct world *world, const struct world_object *object, 
 static void located(struct world *world, const struct world_object *object, struct pw_input_place *place)
 {
         check_place(world, object, place);
-        place->is_inline |= world_random(world, 2) != 0;
-        memcpy(place->value, &object->value, sizeof object->value);
+        place->host.is_inline |= world_random(world, 2) != 0;
+        memcpy(place->host.value, &object->value, sizeof object->value);
 }
 
 /* Does the client give it away? */

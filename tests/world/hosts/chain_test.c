@@ -32,8 +32,8 @@ static void submit(uint32_t i)
                 const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + n;
                 const struct pw_image_value *want = pw_image_value(image, input->value);
 
-                run->inputs[n] = (struct pw_input_place){ .source = PW_INPUT_HOST, .dtype = want->dtype, .dims = want->dims,
-                                                          .is_inline = true };
+                run->inputs[n] = (struct pw_input_place){ .source = PW_INPUT_HOST,
+                                                          .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
         }
         pw_scheduler_submit(coordinator(), run, play->now_us);
         play_turn(FIRST);

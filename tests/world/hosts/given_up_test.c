@@ -38,8 +38,8 @@ static struct play_run *submit(void)
         run->result->object = run;
         image = run->run->row->image;
         const struct pw_image_value *want = pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)->value);
-        run->run->inputs[0] = (struct pw_input_place){ .source = PW_INPUT_HOST, .dtype = want->dtype, .dims = want->dims,
-                                                       .is_inline = true };
+        run->run->inputs[0] = (struct pw_input_place){ .source = PW_INPUT_HOST,
+                                                       .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
         play->open++;
         pw_scheduler_submit(scheduler, run->run, play->now_us);
         play_turn(CLIENT);

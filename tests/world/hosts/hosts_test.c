@@ -35,7 +35,8 @@ static void fill_input(struct play_run *run, struct pw_input_place *place, const
         uint32_t from = play->run_count ? play_below(play->run_count) : 0;
         struct play_run *before = &play->runs[from];
 
-        *place = (struct pw_input_place){ .source = PW_INPUT_HOST, .dtype = want->dtype, .dims = want->dims, .is_inline = true };
+        *place = (struct pw_input_place){ .source = PW_INPUT_HOST,
+                                          .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
         if (play->plain || before == run || !before->result || before->program != run->program || !play_below(4))
                 return;
         *place = (struct pw_input_place){ .source = PW_INPUT_RESULT, .result = before->result };
