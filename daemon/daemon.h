@@ -5,13 +5,13 @@
  * pages, work/compiler.c). A callback never frees the object that called it: sessions end at the end of a turn.
  *
  * A turn (pw_turn(), loop/turn.c), one step after the other:
- *   - requests on sockets, then the rings in which clients wrote something, are read; runs are kept for the third step;
+ *   - the rings in which clients wrote something are read (sockets are looked at between turns); runs are kept for the third step;
  *   - the boards are read: how many gangs executors have done, and what went wrong;
  *   - entries of objects that lost their last reference are swapped to CLOSING; then the rings of who may refer to them are read
  *     once more (a scan, client/scan.c); what nobody refers to is freed, and the runs are submitted;
  *   - each island orders what it can (pw_scheduler_turn());
  *   - what store and scheduler want done is done (pw_effects()): boards are written, executors rung, waiting clients woken;
- *   - deadlines that are due are acted on. If nothing came in all this the loop sleeps.
+ *   - deadlines that are due are acted on. If nothing came in all this the loop yields while runs are under way, then sleeps.
  */
 #ifndef PW_DAEMON_DAEMON_H
 #define PW_DAEMON_DAEMON_H

@@ -40,12 +40,13 @@ struct pw_device_kind {
         enum pw_status (*launch)(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task);
         /* `bytes` were moved by a transfer onto the device: account the time that it takes. Blocks: perhaps. */
         void (*moved)(struct pw_exec_device *device, uint64_t bytes);
-        /* When the device ended what was launched so far, by its own clock (emulated.c): never later than `now_ns`, which a kind
-         * without such a clock returns. CLOCK_MONOTONIC.   Blocks: never. */
+        /* When all that was launched had ended, by the device's own clock (emulated.c), CLOCK_MONOTONIC: `now_ns` at the latest,
+         * which is what a kind without a clock of its own returns.   Blocks: never. */
         uint64_t (*ended_ns)(struct pw_exec_device *device, uint64_t now_ns);
         /* What is launched next reads what came at `ns`: by its own clock the device does not begin it earlier. Blocks: never. */
         void (*not_before)(struct pw_exec_device *device, uint64_t ns);
-        /* Wait until all that was launched is done; the status of the first that failed since the last call. */
+        /* Wait until all that was launched is done. The status of the first that failed since the last call and whose launch() did
+         * not say so: PW_OK of a kind that is synchronous. */
         enum pw_status (*finish)(struct pw_exec_device *device, struct pw_error *ret_err);
 };
 

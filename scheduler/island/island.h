@@ -2,23 +2,25 @@
  *
  * A *gang* is a node of a program in this island (struct pw_gang, program/image/plan.h). A gang that is ordered gets the next
  * sequence number, `seq`, and its record is appended to the log in the island's board (plane/board.h). The executor of each device
- * does those that it is a member of strictly in that order. A run's gangs are ordered as its program has them; a policy has a say
- * only between tenants that wait for the same devices.
+ * does those that it is a member of strictly in that order. A run's gangs are ordered as its program has them; a policy says which
+ * of a tenant's runs comes first, and which of the tenants that wait for the same devices.
  *
  * A run that was started enters the island as a *fragment* (fragment.h): a cursor into the gangs that its program has here, in
  * program order. pw_island_turn() looks at the *woken* fragments, those for which something came that they waited for, and at those
  * at the *front*, which are first in line at all of their devices (line.h). Of each it orders what it can, and all of that is one
  * batch. Other fragments cost nothing while they wait. A gang is ordered (order_next() in island.c) if
  *
- *   - each device of it has fewer than W gangs (`--ahead`) that were ordered and are not done: its *window* is open;
- *   - on none of these devices a fragment of the same tenant that came earlier waits for a window, nor a fragment of another tenant
- *     whose turn comes before (line.h, policy/policy.h): so nobody is overtaken on a device for ever, and of each tenant one
- *     fragment at a time has a turn at a device;
+ *   - each device of it has fewer than W gangs (`--ahead`) that were ordered and are not done: its *window* is open; and the log
+ *     has room: its record overwrites none of a gang that is not done (`reach`);
+ *   - on none of these devices a fragment of the same tenant that came earlier waits for a window, nor one of another tenant whose
+ *     *turn* at that device comes before (line.h, policy/policy.h): so nobody is overtaken on a device for ever, and of each tenant
+ *     one fragment at a time has a turn at a device;
+ *   - of a run that is sequential: the node before is done on all devices;
  *   - the gangs of its run that it needs in other islands of the host are ordered there, as notices said (ready.c);
  *   - for a load, which brings an input onto its devices: the gangs that write the input are ordered, wherever the load reads it;
  *     where the input is updated in place, whoever else reads that room is done, or ordered before it on the same device;
- *   - for rooms in a block that its run took over from an earlier run: the earlier run's last use of them is ordered, and in this
- *     island before this gang (chain.c). A credit of a stage is such a room.
+ *   - for rooms in a block (all intermediates of a run) that its run took over from an earlier one: the earlier run's last use of
+ *     them is ordered, and in this island before this gang (chain.c). A credit of a stage is such a room.
  *
  * So everything that a gang will wait for, when its devices come to it, was ordered before it in time: waits form no cycle.
  */

@@ -1,4 +1,5 @@
-/* What is ordered when: windows, steps, donations, deaths; and how many messages that takes. */
+/* What is ordered when: windows, sequential runs, donations, a device that lags, turns of tenants; and how many messages and looks
+ * that takes. */
 #include "tests/world/order.h"
 #include "tests/world/client/store.h"
 
@@ -330,8 +331,8 @@ static void test_first_come(void **state)
         world_done(&world);
 }
 
-/* Runs of a tenant that wait, `count` of them, as many as that leaves for gangs; then one of another's. What is ordered meanwhile
- * is counted by island. */
+/* `count` runs of one tenant wait, then another tenant submits one. What is ordered until that one's gangs are is counted, by
+ * island. */
 struct crowd { uint32_t devices, islands, count; };
 
 static void begin_crowd(const struct crowd *crowd)

@@ -1,4 +1,5 @@
-/* Policies: whose gang an island orders next, where fragments of several tenants wait for the windows of the same devices (line.h).
+/* Policies: which of a tenant's fragments comes first, and whose gang an island orders next where fragments of several tenants wait
+ * for the windows of the same devices (line.h).
  *
  * A policy has state of its own in each island. It gives each turn that a tenant takes a key: at each device the turn with the
  * least key comes first, of equal ones the one that was taken first. Keys stay while a turn lasts and are the same at all of its
