@@ -64,19 +64,19 @@ enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struc
                 return pw_error_set(ret_err, PW_SHAPE, "rank %" PRIu32 " is above %u", dims->rank, PW_RANK_MAX);
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
                 const struct pw_axis_sharding *axis = &sharding->axis[i];
-                if (axis->lay > PW_LAY_PARTIAL)
-                        return pw_error_set(ret_err, PW_SHAPE, "sharding over axis %" PRIu32 " of the mesh: there is no lay %u", i,
-                                            axis->lay);
-                if (i && !mesh[i] && axis->lay != PW_LAY_BROADCAST)
+                if (axis->layout > PW_LAYOUT_PARTIAL)
+                        return pw_error_set(ret_err, PW_SHAPE, "sharding over axis %" PRIu32 " of the mesh: there is no layout %u",
+                                            i, axis->layout);
+                if (i && !mesh[i] && axis->layout != PW_LAYOUT_BROADCAST)
                         return pw_error_set(ret_err, PW_SHAPE, "sharding over axis %" PRIu32 ": the mesh has no such axis", i);
-                if (axis->lay == PW_LAY_SPLIT && axis->dim >= dims->rank)
+                if (axis->layout == PW_LAYOUT_SPLIT && axis->dim >= dims->rank)
                         return pw_error_set(ret_err, PW_SHAPE,
                                             "sharding over axis %" PRIu32 " of the mesh: split(%u) of a value of rank %" PRIu32, i,
                                             axis->dim, dims->rank);
-                if (axis->lay == PW_LAY_PARTIAL && axis->op > PW_PROD)
+                if (axis->layout == PW_LAYOUT_PARTIAL && axis->op > PW_PROD)
                         return pw_error_set(ret_err, PW_SHAPE, "sharding over axis %" PRIu32 " of the mesh: there is no op %u", i,
                                             axis->op);
-                if (axis->lay != PW_LAY_PARTIAL || mesh[i] < 2)
+                if (axis->layout != PW_LAYOUT_PARTIAL || mesh[i] < 2)
                         continue;
                 if (partial && partial->op != axis->op)
                         return pw_error_set(
@@ -105,7 +105,7 @@ void pw_shard_box(const struct pw_dims *dims, const struct pw_sharding *sharding
         memcpy(box.size, dims->dim, dims->rank * sizeof dims->dim[0]);
         pw_mesh_coords(mesh, place, coords);
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (sharding->axis[i].lay == PW_LAY_SPLIT)
+                if (sharding->axis[i].layout == PW_LAYOUT_SPLIT)
                         split_box(&box, sharding->axis[i].dim, coords[i], axis_size(mesh, i));
         *ret_box = box;
 }
@@ -117,7 +117,7 @@ static bool holds_the_same(const struct pw_sharding *sharding, const uint32_t me
         pw_mesh_coords(mesh, a, left);
         pw_mesh_coords(mesh, b, right);
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
-                if (left[axis] != right[axis] && sharding->axis[axis].lay != PW_LAY_BROADCAST)
+                if (left[axis] != right[axis] && sharding->axis[axis].layout != PW_LAYOUT_BROADCAST)
                         return false;
         return true;
 }
@@ -137,11 +137,11 @@ uint32_t pw_living_replica(const struct pw_sharding *sharding, const uint32_t me
 
 static bool axis_equal(const struct pw_axis_sharding *a, const struct pw_axis_sharding *b)
 {
-        if (a->lay != b->lay)
+        if (a->layout != b->layout)
                 return false;
-        if (a->lay == PW_LAY_SPLIT)
+        if (a->layout == PW_LAYOUT_SPLIT)
                 return a->dim == b->dim;
-        return a->lay != PW_LAY_PARTIAL || a->op == b->op;
+        return a->layout != PW_LAYOUT_PARTIAL || a->op == b->op;
 }
 
 bool pw_sharding_equal(const struct pw_sharding *a, const struct pw_sharding *b, const uint32_t mesh[PW_MESH_AXES_MAX])
@@ -155,7 +155,7 @@ bool pw_sharding_equal(const struct pw_sharding *a, const struct pw_sharding *b,
 bool pw_sharding_has_partial(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX])
 {
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (mesh[i] > 1 && sharding->axis[i].lay == PW_LAY_PARTIAL)
+                if (mesh[i] > 1 && sharding->axis[i].layout == PW_LAYOUT_PARTIAL)
                         return true;
         return false;
 }
@@ -164,10 +164,10 @@ static void format_axis(const struct pw_axis_sharding *axis, char text[24])
 {
         static const char *const ops[] = { "sum", "max", "min", "prod" };
 
-        switch (axis->lay) {
-        case PW_LAY_BROADCAST: snprintf(text, 24, "broadcast"); break;
-        case PW_LAY_SPLIT: snprintf(text, 24, "split(%u)", axis->dim); break;
-        case PW_LAY_PARTIAL: snprintf(text, 24, "partial(%s)", axis->op < pw_array_count(ops) ? ops[axis->op] : "?"); break;
+        switch (axis->layout) {
+        case PW_LAYOUT_BROADCAST: snprintf(text, 24, "broadcast"); break;
+        case PW_LAYOUT_SPLIT: snprintf(text, 24, "split(%u)", axis->dim); break;
+        case PW_LAYOUT_PARTIAL: snprintf(text, 24, "partial(%s)", axis->op < pw_array_count(ops) ? ops[axis->op] : "?"); break;
         default: snprintf(text, 24, "?"); break;
         }
 }
@@ -179,7 +179,7 @@ char *pw_sharding_format(const struct pw_sharding *sharding, const uint32_t mesh
         uint32_t count = 1; /* up to the last one that says anything */
 
         for (uint32_t i = 1; i < PW_MESH_AXES_MAX; i++)
-                if (mesh[i] > 1 || sharding->axis[i].lay != PW_LAY_BROADCAST)
+                if (mesh[i] > 1 || sharding->axis[i].layout != PW_LAYOUT_BROADCAST)
                         count = i + 1;
         for (uint32_t i = 0; i < count && used < text_bytes; i++) {
                 format_axis(&sharding->axis[i], axis);

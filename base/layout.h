@@ -35,7 +35,7 @@ uint32_t pw_mesh_place(const uint32_t mesh[PW_MESH_AXES_MAX], const uint32_t coo
 uint32_t pw_mesh_count(const uint32_t mesh[PW_MESH_AXES_MAX]);
 
 /* Does `sharding` make sense for `dims` over `mesh`? Splits of one dim over several axes are nested, first axis outermost.
- * Errors: PW_SHAPE, naming the axis: a split of a dim that is not there, a lay or op that is none, an axis behind the first laid
+ * Errors: PW_SHAPE, naming the axis: a split of a dim that is not there, a layout or op that is none, an axis behind the first laid
  * out where the mesh has none (its size is 0), axes partial by different operators (what comes first would change the value). */
 PW_MUST_CHECK enum pw_status pw_sharding_check(const struct pw_sharding *sharding, const struct pw_dims *dims,
                                                const uint32_t mesh[PW_MESH_AXES_MAX], struct pw_error *ret_err);

@@ -15,9 +15,9 @@
 
 #define ELEMENTS_MAX 4096
 
-static const struct pw_axis_sharding lays[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_SPLIT(2),
+static const struct pw_axis_sharding layouts[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_SPLIT(2),
                                                 PW_AXIS_PARTIAL(PW_SUM) };
-#define LAYS pw_array_count(lays)
+#define LAYOUTS pw_array_count(layouts)
 static const struct pw_dims shapes[] = {
         { 3, { 7, 5, 3 } }, { 3, { 8, 4, 2 } }, { 3, { 1, 1, 1 } }, { 3, { 2, 9, 1 } }, { 3, { 5, 0, 4 } }, { 4, { 3, 3, 3, 3 } },
 };
@@ -94,7 +94,7 @@ static void scatter_and_gather(const struct pw_dims *dims, const struct pw_shard
         uint64_t elements = pw_box_elements(&whole);
 
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (sharding->axis[i].lay == PW_LAY_SPLIT && mesh[i])
+                if (sharding->axis[i].layout == PW_LAYOUT_SPLIT && mesh[i])
                         copies /= mesh[i];
         for (uint32_t i = 0; i < ELEMENTS_MAX; i++) {
                 value[i] = (uint16_t)(i + 1);
@@ -119,12 +119,13 @@ static void test_every_layout(void **state)
         (void)state;
         for (size_t s = 0; s < pw_array_count(shapes); s++)
                 for (size_t m = 0; m < pw_array_count(meshes); m++)
-                        for (size_t l = 0; l < LAYS * LAYS * LAYS * LAYS; l++) {
-                                struct pw_sharding sharding = { { lays[l % LAYS], lays[l / LAYS % LAYS],
-                                                                  lays[l / LAYS / LAYS % LAYS], lays[l / LAYS / LAYS / LAYS] } };
+                        for (size_t l = 0; l < LAYOUTS * LAYOUTS * LAYOUTS * LAYOUTS; l++) {
+                                struct pw_sharding sharding = { { layouts[l % LAYOUTS], layouts[l / LAYOUTS % LAYOUTS],
+                                                                  layouts[l / LAYOUTS / LAYOUTS % LAYOUTS],
+                                                                  layouts[l / LAYOUTS / LAYOUTS / LAYOUTS] } };
                                 bool beyond = false;
                                 for (uint32_t axis = 1; axis < PW_MESH_AXES_MAX; axis++)
-                                        beyond |= !meshes[m][axis] && sharding.axis[axis].lay != PW_LAY_BROADCAST;
+                                        beyond |= !meshes[m][axis] && sharding.axis[axis].layout != PW_LAYOUT_BROADCAST;
                                 assert_int_equal(pw_sharding_check(&sharding, &shapes[s], meshes[m], &err),
                                                  beyond ? PW_SHAPE : PW_OK);
                                 if (!beyond)

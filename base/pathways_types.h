@@ -142,14 +142,14 @@ extern "C++" template <typename... Sizes> constexpr pw_dims PW_DIMS(Sizes... siz
 enum pw_op { PW_SUM = 0, PW_MAX = 1, PW_MIN = 2, PW_PROD = 3 };
 
 /* How a value is laid over one axis of a slice's mesh. */
-enum pw_lay {
-        PW_LAY_BROADCAST = 0, /* every device along the axis holds the whole */
-        PW_LAY_SPLIT = 1,     /* the devices along the axis hold consecutive parts of dim `dim`, sizes differ by one at most */
-        PW_LAY_PARTIAL = 2,   /* the value is the reduction by `op` of what the devices along the axis hold */
+enum pw_layout {
+        PW_LAYOUT_BROADCAST = 0, /* every device along the axis holds the whole */
+        PW_LAYOUT_SPLIT = 1,     /* the devices along the axis hold consecutive parts of dim `dim`, sizes differ by one at most */
+        PW_LAYOUT_PARTIAL = 2,   /* the value is the reduction by `op` of what the devices along the axis hold */
 };
 
 struct pw_axis_sharding {
-        uint8_t lay; /* enum pw_lay */
+        uint8_t layout; /* enum pw_layout */
         uint8_t dim; /* of a split */
         uint8_t op;  /* enum pw_op, of a partial */
         uint8_t zero;
@@ -161,15 +161,15 @@ struct pw_sharding {
 };
 
 #ifndef __cplusplus
-#define PW_AXIS_BROADCAST { PW_LAY_BROADCAST, 0, 0, 0 }
-#define PW_AXIS_SPLIT(dim) { PW_LAY_SPLIT, (dim), 0, 0 }
-#define PW_AXIS_PARTIAL(op) { PW_LAY_PARTIAL, 0, (op), 0 }
+#define PW_AXIS_BROADCAST { PW_LAYOUT_BROADCAST, 0, 0, 0 }
+#define PW_AXIS_SPLIT(dim) { PW_LAYOUT_SPLIT, (dim), 0, 0 }
+#define PW_AXIS_PARTIAL(op) { PW_LAYOUT_PARTIAL, 0, (op), 0 }
 /* Over a mesh of several axes: one of PW_AXIS_* for each; those that are left out are broadcast. */
 #define PW_SHARDING(...) ((struct pw_sharding){ { __VA_ARGS__ } })
 #else
-#define PW_AXIS_BROADCAST (pw_axis_sharding{ PW_LAY_BROADCAST, 0, 0, 0 })
-#define PW_AXIS_SPLIT(dim) (pw_axis_sharding{ PW_LAY_SPLIT, static_cast<uint8_t>(dim), 0, 0 })
-#define PW_AXIS_PARTIAL(op) (pw_axis_sharding{ PW_LAY_PARTIAL, 0, static_cast<uint8_t>(op), 0 })
+#define PW_AXIS_BROADCAST (pw_axis_sharding{ PW_LAYOUT_BROADCAST, 0, 0, 0 })
+#define PW_AXIS_SPLIT(dim) (pw_axis_sharding{ PW_LAYOUT_SPLIT, static_cast<uint8_t>(dim), 0, 0 })
+#define PW_AXIS_PARTIAL(op) (pw_axis_sharding{ PW_LAYOUT_PARTIAL, 0, static_cast<uint8_t>(op), 0 })
 #define PW_SHARDING(...) (pw_sharding{ { __VA_ARGS__ } })
 #endif
 /* Over a mesh of one axis. */

@@ -12,7 +12,7 @@
 #define SUB_BITS 4u /* 16 bins per doubling */
 #define SUB_COUNT (1u << SUB_BITS)
 #define BINS_MAX 61u
-#define FIT_LOOKS 8u    /* ranges of a bin that are looked at before larger ones are cut */
+#define FIT_PROBES 8u    /* ranges of a bin that are looked at before larger ones are cut */
 #define KEPT_SIZES 8u
 #define KEPT_MAX 8192u  /* ranges */
 
@@ -205,7 +205,7 @@ static struct node *find(const struct pw_range *range, uint64_t size)
         uint32_t first, sub;
 
         bin_of(size, &first, &sub);
-        node = find_in_bin(range->bins[first][sub], size, FIT_LOOKS);
+        node = find_in_bin(range->bins[first][sub], size, FIT_PROBES);
         if (!node)
                 node = find_above(range, first, sub);
         return node ? node : find_in_bin(range->bins[first][sub], size, UINT32_MAX);

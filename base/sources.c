@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-static bool has_lay(const struct pw_value_layout *layout, uint32_t axis, enum pw_lay lay)
+static bool has_layout(const struct pw_value_layout *layout, uint32_t axis, enum pw_layout how)
 {
-        return layout->mesh[axis] > 1 && layout->sharding.axis[axis].lay == lay;
+        return layout->mesh[axis] > 1 && layout->sharding.axis[axis].layout == how;
 }
 
-/* The next coordinates along the axes of `lay`, row-major; false behind the last, where they are 0 again. */
-static bool step(const struct pw_value_layout *layout, enum pw_lay lay, uint32_t coords[PW_MESH_AXES_MAX])
+/* The next coordinates along the axes of `how`, row-major; false behind the last, where they are 0 again. */
+static bool step(const struct pw_value_layout *layout, enum pw_layout how, uint32_t coords[PW_MESH_AXES_MAX])
 {
         for (uint32_t a = PW_MESH_AXES_MAX; a-- > 0;) {
-                if (!has_lay(layout, a, lay))
+                if (!has_layout(layout, a, how))
                         continue;
                 if (++coords[a] < layout->mesh[a])
                         return true;
@@ -40,7 +40,7 @@ static bool replica_in_island(const struct pw_value_layout *layout, const struct
         memcpy(coords, replica, sizeof coords);
         do
                 inside = inside && is_near(layout, receiver, pw_mesh_place(layout->mesh, coords));
-        while (step(layout, PW_LAY_PARTIAL, coords));
+        while (step(layout, PW_LAYOUT_PARTIAL, coords));
         return inside;
 }
 
@@ -54,7 +54,7 @@ static void choose_replica(const struct pw_value_layout *layout, const struct pw
                 pw_mesh_coords(layout->mesh, receiver->place, own);
         memcpy(preferred, coords, sizeof preferred);
         for (uint32_t a = PW_MESH_AXES_MAX; a-- > 0;) {
-                if (!has_lay(layout, a, PW_LAY_BROADCAST))
+                if (!has_layout(layout, a, PW_LAYOUT_BROADCAST))
                         continue;
                 preferred[a] = receiver->place != PW_PLACE_NONE ? own[a] : number % layout->mesh[a];
                 number /= layout->mesh[a];
@@ -63,7 +63,7 @@ static void choose_replica(const struct pw_value_layout *layout, const struct pw
                 do {
                         if (replica_in_island(layout, receiver, coords))
                                 return;
-                } while (step(layout, PW_LAY_BROADCAST, coords));
+                } while (step(layout, PW_LAYOUT_BROADCAST, coords));
         }
         memcpy(coords, preferred, sizeof preferred);
 }
@@ -108,7 +108,7 @@ static uint32_t contributions(const struct pw_value_layout *layout, const struct
                 uint32_t place = pw_mesh_place(layout->mesh, coords);
                 if (!own_island || is_near(layout, receiver, place))
                         ret_places[count++] = place;
-        } while (step(layout, PW_LAY_PARTIAL, coords));
+        } while (step(layout, PW_LAYOUT_PARTIAL, coords));
         if (receiver->flags & PW_SOURCES_REDUCED)
                 count = keep_one_of_each_island(layout, receiver, ret_places, count);
         if (own_island || receiver->part_count <= 1)
@@ -137,7 +137,7 @@ uint32_t pw_sources(const struct pw_value_layout *layout, const struct pw_receiv
                 for (uint32_t i = 0; i < found; i++)
                         ret_groups[count++] = group;
                 group += found > 0;
-        } while (step(layout, PW_LAY_SPLIT, part));
+        } while (step(layout, PW_LAYOUT_SPLIT, part));
         return count;
 }
 
@@ -150,7 +150,7 @@ void pw_sources_part(const struct pw_sharding *sharding, const uint32_t mesh[PW_
         *ret_part = 0;
         *ret_part_count = 1;
         for (uint32_t a = 0; a < PW_MESH_AXES_MAX; a++) {
-                if (mesh[a] <= 1 || sharding->axis[a].lay != PW_LAY_PARTIAL)
+                if (mesh[a] <= 1 || sharding->axis[a].layout != PW_LAYOUT_PARTIAL)
                         continue;
                 *ret_part = *ret_part * mesh[a] + coords[a];
                 *ret_part_count *= mesh[a];

@@ -12,7 +12,7 @@
 #define PLACES_MAX 16
 #define ELEMENTS_MAX 64
 
-static const struct pw_axis_sharding lays[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_PARTIAL(PW_SUM) };
+static const struct pw_axis_sharding layouts[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_PARTIAL(PW_SUM) };
 static const uint32_t meshes[][PW_MESH_AXES_MAX] = { { 1, 0 }, { 4, 0 }, { 2, 3 }, { 4, 2 } };
 #define IN(h, i) { .host = (h), .island = (i) }
 static const struct pw_slice_place one_island[PLACES_MAX];
@@ -58,10 +58,10 @@ static uint64_t contributions_of(const struct pw_value_layout *layout)
 /* Every source layout and every destination layout over the same mesh. */
 static void check_mesh(const uint32_t mesh[PW_MESH_AXES_MAX], const struct pw_slice_place *at)
 {
-        for (uint32_t i = 0; i < pw_array_count(lays) * pw_array_count(lays) * 9; i++) {
+        for (uint32_t i = 0; i < pw_array_count(layouts) * pw_array_count(layouts) * 9; i++) {
                 struct pw_value_layout layout = { .dims = PW_DIMS(5, 3), .places = at };
-                struct pw_sharding to = { { lays[i % 3], lays[i / 3 % 3] } };
-                layout.sharding = (struct pw_sharding){ { lays[i / 9 % 4], lays[i / 36 % 4] } };
+                struct pw_sharding to = { { layouts[i % 3], layouts[i / 3 % 3] } };
+                layout.sharding = (struct pw_sharding){ { layouts[i / 9 % 4], layouts[i / 36 % 4] } };
                 memcpy(layout.mesh, mesh, sizeof layout.mesh);
                 for (uint32_t place = 0; place < pw_mesh_count(mesh); place++) {
                         struct pw_receiver receiver = { .place = place, .number = place, .at = at[place],

@@ -10,7 +10,7 @@
 #include "daemon/closer.h"
 #include "daemon/effect.h"
 #include "daemon/http/http.h"
-#include "daemon/inspect/onlooker.h"
+#include "daemon/inspect/observer.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/frozen.h"
 #include "daemon/memory/limits.h"
@@ -277,7 +277,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         daemon->lock_fd = -1;
         daemon->loop.settle = pw_effects;
         pw_loop_init(&daemon->loop);
-        daemon->clients.onlooker = &pw_inspect_onlooker;
+        daemon->clients.observer = &pw_inspect_observer;
         pw_clients_init(&daemon->clients);
         pw_memory_init(&daemon->memory);
         pw_work_init(&daemon->work);

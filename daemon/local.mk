@@ -11,7 +11,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/effect.c daemon/http/health.c daemon/http/http.c daemon/http/metric.c daemon/inspect/blocked.c \
 	daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_gangs.c daemon/inspect/list_host.c \
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
-	daemon/inspect/onlooker.c daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/states.c daemon/inspect/trace/trace.c \
+	daemon/inspect/observer.c daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/states.c daemon/inspect/trace/trace.c \
 	daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c daemon/inspect/waits.c \
 	daemon/inspect/why/why.c daemon/inspect/why/why_device.c daemon/inspect/why/why_host.c \
 	daemon/inspect/why/why_memory.c daemon/inspect/why/why_process.c daemon/inspect/why/why_run.c daemon/install.c \
@@ -33,10 +33,10 @@ daemon_libraries = daemon/libdaemon.la daemon/libboard.la scheduler/libscheduler
 noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h \
 	daemon/child/child_board.h daemon/child/children.h daemon/child/spawn.h daemon/client/client.h \
 	daemon/client/clients.h daemon/client/lane.h daemon/client/scan.h daemon/client/move.h daemon/client/name.h \
-	daemon/client/onlooker.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
+	daemon/client/observer.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
 	daemon/client/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/effect.h daemon/http/health.h \
 	daemon/http/http.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h \
-	daemon/inspect/list.h daemon/inspect/onlooker.h daemon/inspect/rows.h daemon/inspect/term.h \
+	daemon/inspect/list.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
 	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h \
 	daemon/inspect/waits.h daemon/inspect/why/why.h daemon/install.h daemon/loop.h daemon/loop/heap.h daemon/loop/timer.h \
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/frozen.h \

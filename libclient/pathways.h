@@ -304,15 +304,16 @@ PW_MUST_CHECK enum pw_status pw_program_peak(struct pw_program *program, uint64_
 
 struct pw_run_params {
         int64_t deadline_us; /* from submission until its last function is done. After it the run fails, and executors that are
-                              * still in a function of it are ended. 0: it fails if it has no room on its devices after 10 min
-                              * (pathwaysd --admit-deadline); once it has that there is none */
+                              * still in a function of it are ended. 0: none, but it fails if it has no room on its devices
+                              * after 10 min (pathwaysd --admit-deadline) */
         uint32_t priority;   /* reserved: 0 */
         uint32_t sequential; /* not 0: dispatch node after node instead of in parallel: to compare with */
 };
 
-/* Run the program; returns at once. `inputs`: one future per pw_input(), in order. `ret_results`: room for one future per
- * pw_result(), the caller holds a reference to each. An input may be pw_donate(&f): the run takes over the reference that f holds.
- * On PW_OK f is set to NULL, before the results are written: so f may be where one of them goes. On failure it is as before.
+/* Submit a run of the program, and return without waiting for it. `inputs`: one future per pw_input(), in order. `ret_results`:
+ * room for one future per pw_result(), the caller holds a reference to each. An input may be pw_donate(&f): the run takes over the
+ * reference that f holds. On PW_OK f is set to NULL, before the results are written: so f may be where one of them goes. On failure
+ * it is as before.
  * Errors: PW_INVALID, PW_SHAPE, PW_DONATED_USE, PW_NO_SPACE (no slots for the results; it does not wait for any if only this
  *         thread could give some back, with pw_unref()), PW_LIMIT, PW_DAEMON_GONE; what goes wrong later makes the results ready
  *         with an error.

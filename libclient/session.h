@@ -72,9 +72,11 @@ static inline enum pw_status pw_given_check(const void *given, const char *what,
         return given ? PW_OK : pw_error_set(ret_err, PW_INVALID, "%s is NULL", what);
 }
 
-/* A bit that no address of a future has: of what pw_donate() returns. */
-#define PW_FUTURE_GIVEN 1u
+/* A bit that no address of a process has: of what pw_donate() returns. The highest, so that one look at the sign says whether it is
+ * a future, and neither NULL nor such a mark. */
+#define PW_FUTURE_GIVEN ((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 1))
 static inline bool pw_future_is_given(const struct pw_future *future) { return (uintptr_t)future & PW_FUTURE_GIVEN; }
+static inline bool pw_future_is_one(const struct pw_future *future) { return (intptr_t)future > 0; }
 
 /* The same for the session of a future. A handle of the parent process has no lane. */
 static inline enum pw_status pw_future_check(const struct pw_future *future, struct pw_error *ret_err)

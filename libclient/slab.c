@@ -54,7 +54,7 @@ static void forget(struct pw_future *handles, uint32_t count)
 }
 
 /* Who notes something meanwhile looks at the entry once more: it left READY before the count went up. */
-void pw_slab_look(struct pw_slab_head *head)
+void pw_slab_recheck(struct pw_slab_head *head)
 {
         if (!head->revoked)
                 return;

@@ -45,7 +45,7 @@ static inline bool pw_slab_notes_count(const struct pw_slab_head *head)
                                                              memory_order_acquire);
 }
 /* Throw them away if they count no more. */
-void pw_slab_look(struct pw_slab_head *head);
+void pw_slab_recheck(struct pw_slab_head *head);
 /* Have gets look again: what is noted in the handles counts no more. With all behind it.   Threads: any. */
 void pw_slab_forget(struct pw_slab *slab);
 /* With all behind it. */

@@ -8,7 +8,7 @@
  * store decides who holds an object, who is charged for it, and when it ends: it has a record beside each entry, struct pw_object
  * (store/object.h), which no client sees.
  *
- * The word, from its low bits: state 4 | flags 4 | generation 24 || generation 8 | status 8 | zero 16. A futex is the low half. The
+ * The word, from its low bits: state 3 | flags 5 | generation 24 || generation 8 | status 8 | zero 16. A futex is the low half. The
  * generation, of 32 bits, counts the objects that have had this slot.
  * Every step from one word to another is one sequentially consistent compare-and-swap of the whole word. Only a slot that the
  * daemon is about to grant is stored to, as nobody else has it yet.
@@ -47,16 +47,20 @@ enum pw_entry_state {
 };
 
 enum pw_entry_flag {
+        PW_ENTRY_MOVING = 1u << 3,  /* of a READY entry: the value is being moved, so ask the daemon first */
         PW_ENTRY_RING = 1u << 4,    /* the daemon wants to be rung when the word leaves PENDING */
         PW_ENTRY_DONATED = 1u << 5, /* no new references */
         PW_ENTRY_FROZEN = 1u << 6,
         PW_ENTRY_SHARDED = 1u << 7, /* room_offset leads to a shard list in the same segment */
-        PW_ENTRY_MOVING = PW_ENTRY_RING, /* of a SHARDED entry: the value is being moved, so ask the daemon first */
 };
-#define PW_ENTRY_FLAGS 0xf0u
+#define PW_ENTRY_STATE 0x7u
+#define PW_ENTRY_FLAGS 0xf8u
 
 #define PW_INLINE_BYTES 24u /* values up to this lie in the entry */
 #define PW_ENTRY_DIMS 3u    /* dims up to this rank lie in the entry, where the value does not */
+
+/* Where in the segment the error text of a lost value is; bytes 0: there is none. */
+struct pw_loss_text { uint64_t offset, bytes; };
 
 struct pw_entry {
         _Atomic uint64_t word;
@@ -69,13 +73,14 @@ struct pw_entry {
         uint8_t zero;
         union {
                 uint8_t value[PW_INLINE_BYTES];
-                uint64_t dims[PW_ENTRY_DIMS]; /* SHARDED and LOST: {offset, bytes} of the error text, if there is one */
+                uint64_t dims[PW_ENTRY_DIMS];
+                struct pw_loss_text loss; /* SHARDED and LOST */
         } body;
         uint64_t label; /* producer's note for listings: 0, or the handle of the program that made it */
 };
 _Static_assert(sizeof(struct pw_entry) == 64, "an entry is one line");
 
-static inline enum pw_entry_state pw_word_state(uint64_t word) { return (enum pw_entry_state)(word & 0xf); }
+static inline enum pw_entry_state pw_word_state(uint64_t word) { return (enum pw_entry_state)(word & PW_ENTRY_STATE); }
 static inline uint32_t pw_word_flags(uint64_t word) { return (uint32_t)word & PW_ENTRY_FLAGS; }
 static inline uint32_t pw_word_generation(uint64_t word)
 {
@@ -94,9 +99,12 @@ static inline uint64_t pw_word_make(enum pw_entry_state state, uint32_t flags, u
         return (uint64_t)state | flags | (uint64_t)(generation & 0xffffff) << 8 | (uint64_t)(generation >> 24) << 32 |
                (uint64_t)(status & 0xff) << 40;
 }
-static inline uint64_t pw_word_with_state(uint64_t word, enum pw_entry_state state) { return (word & ~UINT64_C(0xf)) | state; }
+static inline uint64_t pw_word_with_state(uint64_t word, enum pw_entry_state state)
+{
+        return (word & ~(uint64_t)PW_ENTRY_STATE) | state;
+}
 /* Ready with a value or an error: what waiters wait for. CLOSING counts as ready: nobody who holds a reference sees it. */
-static inline bool pw_word_decided(uint64_t word) { return (word & 0xf) >= PW_ENTRY_READY; }
+static inline bool pw_word_decided(uint64_t word) { return (word & PW_ENTRY_STATE) >= PW_ENTRY_READY; }
 
 static inline uint64_t pw_entry_load(const struct pw_entry *entry)
 {

@@ -91,7 +91,7 @@ static void recycle(struct pw_actions *actions)
         struct pw_live *live;
         struct pw_host_run *run;
         struct pw_result *result;
-        struct pw_program *program;
+        struct pw_sched_program *program;
 
         pw_list_each(&actions->ended_runs, live, struct pw_live, link)
                 pw_live_recycle(live);
@@ -99,7 +99,7 @@ static void recycle(struct pw_actions *actions)
                 pw_host_run_recycle(run);
         pw_list_each(&actions->gone_results, result, struct pw_result, link)
                 pw_result_recycle(pw_result_live(result));
-        pw_list_each(&actions->ended_programs, program, struct pw_program, link) {
+        pw_list_each(&actions->ended_programs, program, struct pw_sched_program, link) {
                 pw_list_remove(&program->link);
                 pw_program_destroy(program);
         }

@@ -176,7 +176,7 @@ static void check_fragment(struct check *check, struct pw_fragment *fragment)
 }
 
 /* Who rests until something comes was woken when it came. */
-static void check_parts(struct check *check)
+static void check_fragments(struct check *check)
 {
         const struct pw_requester *requester;
         const struct pw_host_run *run;
@@ -218,7 +218,7 @@ uint32_t pw_scheduler_check(struct pw_scheduler *scheduler, void (*found)(void *
         }
         if (check.device)
                 check_quotas(&check);
-        check_parts(&check);
+        check_fragments(&check);
         check_steps(&check);
         free(check.rooms);
         return check.count;

@@ -29,7 +29,7 @@ static enum pw_status is_known(const struct pw_scheduler *scheduler, const struc
 
 static enum pw_status gone(const struct pw_core_message *message, struct pw_error *ret_err)
 {
-        return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is not here, or gone", message->node,
+        return pw_error_set(ret_err, PW_NOT_FOUND, "result %u of run %lu is not here, or gone", message->result,
                             (unsigned long)message->run.number);
 }
 
@@ -54,20 +54,19 @@ static enum pw_status check(const struct pw_live *live, const struct pw_core_mes
 {
         uint32_t host = pw_program_host(live->program, message->host);
         enum pw_core_kind kind = message->kind;
-        uint32_t result = kind == PW_CORE_SPOILED ? message->from : message->node;
         bool of_result = kind == PW_CORE_SPOILED || kind == PW_CORE_PLACED || kind == PW_CORE_RESULT;
         bool of_error = kind == PW_CORE_SPOILED || kind == PW_CORE_FAILED || kind == PW_CORE_REFUSED;
         unsigned long number = (unsigned long)live->run.number;
 
         if (host == UINT32_MAX)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no devices on host %u", number, message->host);
-        if (of_result && result >= live->run.result_count)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no result %u", number, result);
+        if (of_result && message->result >= live->run.result_count)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no result %u", number, message->result);
         if (of_error && !pw_status_error(message->status))
                 return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu tells of an error that is none", (int)kind,
                                     number);
-        if (kind == PW_CORE_REFUSED && message->node >= PW_REFUSALS)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is refused in the way %u", number, message->node);
+        if (kind == PW_CORE_REFUSED && message->refusal >= PW_REFUSALS)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is refused in the way %u", number, message->refusal);
         if (!live->hosts[host].serial && kind != PW_CORE_REFUSED)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu was not asked for", number);
         if (live->run.state != PW_RUN_ADMITTED && is_of_its_work(live, kind))
@@ -81,7 +80,7 @@ static enum pw_status check(const struct pw_live *live, const struct pw_core_mes
 static enum pw_status let_go(struct pw_scheduler *scheduler, const struct pw_core_message *message, const struct pw_core_body *body,
                              struct pw_error *ret_err)
 {
-        struct pw_host_result *result = pw_host_result_find(scheduler, &message->run, message->node, message->slot);
+        struct pw_host_result *result = pw_host_result_find(scheduler, &message->run, message->result, message->slot);
 
         (void)body;
         return result ? pw_host_result_let_go(result) : gone(message, ret_err);
@@ -90,7 +89,7 @@ static enum pw_status let_go(struct pw_scheduler *scheduler, const struct pw_cor
 static enum pw_status release(struct pw_scheduler *scheduler, const struct pw_core_message *message,
                               const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        struct pw_host_result *result = pw_host_result_find(scheduler, &message->run, message->node, message->slot);
+        struct pw_host_result *result = pw_host_result_find(scheduler, &message->run, message->result, message->slot);
 
         (void)body;
         return result ? pw_host_result_release(result) : gone(message, ret_err);

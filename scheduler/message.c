@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MESSAGE_VERSION 3u
+#define MESSAGE_VERSION 4u
 
 struct head {
         uint16_t version, kind, status, text_bytes;
-        uint32_t island, from, node, slot, coordinator, epoch;
+        uint32_t island, about, detail, slot, coordinator, epoch;
         uint16_t device_host, device, inputs, slots;
         uint64_t number, serial, arrival;
         uint32_t rooms, host;
@@ -83,8 +83,8 @@ void pw_core_encode(const struct pw_core_message *message, const struct pw_core_
                              .status = htole16((uint16_t)message->status),
                              .text_bytes = htole16((uint16_t)text_bytes(with)),
                              .island = htole32(message->island),
-                             .from = htole32(message->from),
-                             .node = htole32(message->node),
+                             .about = htole32(message->about),
+                             .detail = htole32(message->detail),
                              .slot = htole32(message->slot),
                              .coordinator = htole32(message->run.coordinator),
                              .epoch = htole32(message->run.epoch),
@@ -219,8 +219,8 @@ enum pw_status pw_core_decode(const uint8_t *bytes, size_t length, struct pw_cor
                                                  .status = (enum pw_status)le16toh(head.status),
                                                  .host = le32toh(head.host),
                                                  .island = le32toh(head.island),
-                                                 .from = le32toh(head.from),
-                                                 .node = le32toh(head.node),
+                                                 .about = le32toh(head.about),
+                                                 .detail = le32toh(head.detail),
                                                  .slot = le32toh(head.slot),
                                                  .device = { le16toh(head.device_host), le16toh(head.device) },
                                                  .run = { le32toh(head.coordinator), le32toh(head.epoch), le64toh(head.number) },

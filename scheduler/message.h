@@ -79,20 +79,20 @@ static inline bool pw_same_run(const struct pw_run_id *a, const struct pw_run_id
 /* `to its host` and `from its host`: between the run's coordinator and one of the hosts on whose devices it runs. A message that
  * comes twice, too early, or for a run that has ended changes nothing: pw_scheduler_deliver(). */
 enum pw_core_kind {
-        /* to its host: a run of program `node` waits for inputs; what is known of them comes along. It is answered only if the run
+        /* to its host: a run of `program` waits for inputs; what is known of them comes along. It is answered only if the run
          * can never fit there, by REFUSED */
         PW_CORE_EXPECT = 1,
-        /* to its host: reserve all rooms of a run of program `node` there, or none; `from`: bits of enum pw_core_reserve. `serial`
+        /* to its host: reserve all rooms of a run of `program` there, or none; `how`: bits of enum pw_core_reserve. `serial`
          * grows with each RESERVE of this coordinator. `arrival`: the run's number in the host's queue, as the host said in an
          * earlier answer; 0: it has none yet. Inputs, and slots of results, come along */
         PW_CORE_RESERVE,
-        /* from its host: where result `node` is going to be there: its rooms there come along, in the order of their places */
+        /* from its host: where `result` is going to be there: its rooms there come along, in the order of their places */
         PW_CORE_PLACED,
         /* from its host: all its rooms there are reserved. Slots come along: of the runs whose blocks it took over and that had had
          * no PREPARE there by then */
         PW_CORE_RESERVED,
         PW_CORE_DEFERRED,    /* from its host: it waits for room there that no admitted run will give back */
-        /* from its host: it has nothing of the run; why is in `status` and a sentence that comes along. `node`: enum
+        /* from its host: it has nothing of the run; why is in `status` and a sentence that comes along. `refusal`: enum
          * pw_core_refusal */
         PW_CORE_REFUSED,
         /* to its host, before PREPARE: what it has of the run goes, its place in the queue or its rooms. Runs that took over blocks
@@ -104,28 +104,28 @@ enum pw_core_kind {
         PW_CORE_PREPARED,
         PW_CORE_START,       /* to its host: all of the run's records are written, gangs of it may be ordered */
         PW_CORE_NOTICE,      /* to `island`: gangs of the run up to `node` are ordered in island `from` of the same host */
-        /* to its host: what is ordered and has not begun is skipped. `node` 1: nothing more is ordered, as no run reads its
+        /* to its host: what is ordered and has not begun is skipped. `unread` 1: nothing more is ordered, as no run reads its
          * results; 0: the rest is ordered and skipped too, and runs that read its results find errors there. A run that still
          * waits for rooms is over */
         PW_CORE_CANCEL,
         PW_CORE_STOP,        /* to its host: nothing more is ordered, whoever reads its results; what is ordered goes on */
-        /* to its host, before START: the run that makes input `node` orders nothing more. If the input is not ordered everywhere by
+        /* to its host, before START: the run that makes `input` orders nothing more. If the input is not ordered everywhere by
          * now, it is loaded as an error of `status` */
         PW_CORE_INPUT,
-        /* to its host: end the processes of members that are in a function of the run; a sentence that comes along says why. `node`
-         * counts these messages of the run, from 1 on */
+        /* to its host: end the processes of members that are in a function of the run; a sentence that comes along says why. It is
+         * the `nth` of these messages of the run, from 1 on */
         PW_CORE_EXPIRED,
         PW_CORE_FAILED,      /* from its host: `node` failed on `device`, in a sentence that comes along */
-        /* from its host: result `from` is going to be an error of `status`, as `node` failed on `device`; or, `node` PW_NODE_NONE,
+        /* from its host: `result` is going to be an error of `status`, as `node` failed on `device`; or, `node` PW_NODE_NONE,
          * as the device was lost: then a sentence comes along */
         PW_CORE_SPOILED,
-        PW_CORE_RESULT,      /* from its host: all members there of the writer of result `node` are done: nobody writes it now */
-        /* from its host: result `node`, which was there, is on `device` no more. `status` PW_OK: only its place `from` is
+        PW_CORE_RESULT,      /* from its host: all members there of the writer of `result` are done: nobody writes it now */
+        /* from its host: `result`, which was there, is on `device` no more. `status` PW_OK: only its `place` is
          * lost, and others hold the same; else the result is lost: its error is `status`, with a sentence that comes along */
         PW_CORE_LOST,
-        PW_CORE_LET_GO,      /* to its host: only runs that read result `node` still want it */
-        PW_CORE_RELEASE,     /* to its host: nor do runs any more: the rooms of result `node` go once nobody writes them */
-        PW_CORE_DONE,        /* from its host: the run is over there; of its `node` gangs `from` were ordered, or passed over */
+        PW_CORE_LET_GO,      /* to its host: only runs that read `result` still want it */
+        PW_CORE_RELEASE,     /* to its host: nor do runs any more: the rooms of `result` go once nobody writes them */
+        PW_CORE_DONE,        /* from its host: the run is over there; of its `gangs` so many were `ordered`, or passed over */
 };
 #define PW_CORE_KINDS PW_CORE_DONE
 
@@ -147,7 +147,10 @@ struct pw_core_message {
         enum pw_core_kind kind;
         enum pw_status status;
         uint32_t host;           /* the one of the run's hosts that is told, or tells */
-        uint32_t island, from, node; /* what they are, each kind says */
+        uint32_t island;         /* START, NOTICE: for this one */
+        /* What it is about, and what is said of that: each kind has one or none of either. */
+        union { uint32_t about, program, result, input, from, refusal, unread, nth, gangs; };
+        union { uint32_t detail, node, place, how, ordered; };
         uint32_t slot;           /* where its coordinator finds the run; LOST, LET_GO, RELEASE: the result, which may outlive it */
         struct pw_device_id device;
         struct pw_run_id run;

@@ -17,7 +17,7 @@ static bool copy_map(const struct pw_slice_map *from, struct pw_slice_map *to)
         return true;
 }
 
-static bool copy_maps(struct pw_program *program, const struct pw_slice_map *slices)
+static bool copy_maps(struct pw_sched_program *program, const struct pw_slice_map *slices)
 {
         uint32_t count = program->row.image->slice_count;
 
@@ -32,7 +32,7 @@ static bool copy_maps(struct pw_program *program, const struct pw_slice_map *sli
 }
 
 /* Those of another host are open there. */
-static enum pw_status take_slices(struct pw_program *program, struct pw_error *ret_err)
+static enum pw_status take_slices(struct pw_sched_program *program, struct pw_error *ret_err)
 {
         for (uint32_t i = 0; i < program->slice_count; i++) {
                 struct pw_slice_live *slice = pw_table_get(&program->scheduler->slices, program->row.slices[i].id);
@@ -49,7 +49,7 @@ static enum pw_status take_slices(struct pw_program *program, struct pw_error *r
         return PW_OK;
 }
 
-static bool take_blocks(struct pw_program *program)
+static bool take_blocks(struct pw_sched_program *program)
 {
         const struct pw_image *image = program->row.image;
 
@@ -64,7 +64,7 @@ static bool take_blocks(struct pw_program *program)
         return program->blocks && pw_chain_init(program);
 }
 
-struct pw_program_device *pw_program_device(const struct pw_program *program, uint32_t number)
+struct pw_program_device *pw_program_device(const struct pw_sched_program *program, uint32_t number)
 {
         uint32_t first = 0, end = program->device_count;
 
@@ -78,14 +78,14 @@ struct pw_program_device *pw_program_device(const struct pw_program *program, ui
         return first < program->device_count && program->devices[first].number == number ? &program->devices[first] : NULL;
 }
 
-struct pw_room pw_program_room(const struct pw_program *program, const struct pw_program_device *device, uint64_t offset,
+struct pw_room pw_program_room(const struct pw_sched_program *program, const struct pw_program_device *device, uint64_t offset,
                                uint64_t bytes)
 {
         return (struct pw_room){ (uint16_t)program->scheduler->host, (uint16_t)device->number, device->rooms->segment, offset,
                                  bytes };
 }
 
-bool pw_program_is_in(const struct pw_program *program, const struct pw_island *island)
+bool pw_program_is_in(const struct pw_sched_program *program, const struct pw_island *island)
 {
         for (uint32_t i = 0; i < program->device_count; i++)
                 if (program->devices[i].device->island == island->number)
@@ -101,7 +101,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* As many as its places are on at most, then without the repeats. */
-static bool list_hosts(struct pw_program *program)
+static bool list_hosts(struct pw_sched_program *program)
 {
         uint32_t places = 0, count = 0;
 
@@ -120,7 +120,7 @@ static bool list_hosts(struct pw_program *program)
         return true;
 }
 
-uint32_t pw_program_host(const struct pw_program *program, uint32_t host)
+uint32_t pw_program_host(const struct pw_sched_program *program, uint32_t host)
 {
         const uint32_t *found = bsearch(&host, program->hosts, program->host_count, sizeof *program->hosts, by_number);
 
@@ -128,7 +128,7 @@ uint32_t pw_program_host(const struct pw_program *program, uint32_t host)
 }
 
 /* The devices that its slices have on this host, by number. */
-static bool list_devices(struct pw_program *program, uint32_t host)
+static bool list_devices(struct pw_sched_program *program, uint32_t host)
 {
         bool has[PW_DEVICES_MAX] = { false };
 
@@ -146,7 +146,8 @@ static bool list_devices(struct pw_program *program, uint32_t host)
 }
 
 /* The places of a slice that are on this host. */
-static bool list_places(struct pw_program *program, const struct pw_slice_map *map, uint32_t host, struct pw_program_slice *slice)
+static bool list_places(struct pw_sched_program *program, const struct pw_slice_map *map, uint32_t host,
+                        struct pw_program_slice *slice)
 {
         for (uint32_t p = 0; p < map->device_count; p++)
                 slice->here_count += map->places[p].host == host;
@@ -158,7 +159,7 @@ static bool list_places(struct pw_program *program, const struct pw_slice_map *m
         return slice->here;
 }
 
-static bool list_here(struct pw_program *program, uint32_t host)
+static bool list_here(struct pw_sched_program *program, uint32_t host)
 {
         if (!list_hosts(program) || !list_devices(program, host))
                 return false;
@@ -168,7 +169,7 @@ static bool list_here(struct pw_program *program, uint32_t host)
         return true;
 }
 
-static enum pw_status take_devices(struct pw_program *program, struct pw_error *ret_err)
+static enum pw_status take_devices(struct pw_sched_program *program, struct pw_error *ret_err)
 {
         for (uint32_t i = 0; i < program->device_count; i++) {
                 struct pw_program_device *device = &program->devices[i];
@@ -185,7 +186,7 @@ static enum pw_status take_devices(struct pw_program *program, struct pw_error *
         return PW_OK;
 }
 
-static void need(struct pw_program *program, uint32_t slice, uint64_t bytes)
+static void need(struct pw_sched_program *program, uint32_t slice, uint64_t bytes)
 {
         for (uint32_t i = 0; bytes && i < program->slices[slice].here_count; i++) {
                 struct pw_program_device *device = &program->devices[program->slices[slice].here[i].device];
@@ -194,7 +195,7 @@ static void need(struct pw_program *program, uint32_t slice, uint64_t bytes)
         }
 }
 
-static bool take_image(struct pw_program *program, uint32_t host)
+static bool take_image(struct pw_sched_program *program, uint32_t host)
 {
         const struct pw_image *image = program->row.image;
         const struct pw_image_result *results = PW_IMAGE_AT(image, struct pw_image_result, image->results);
@@ -215,7 +216,7 @@ static bool take_image(struct pw_program *program, uint32_t host)
         return true;
 }
 
-static bool make_types(struct pw_program *program)
+static bool make_types(struct pw_sched_program *program)
 {
         program->types = calloc(program->row.result_count + 1, sizeof(struct pw_result_type *));
         for (uint32_t i = 0; program->types && i < program->row.result_count; i++) {
@@ -231,7 +232,7 @@ static bool make_types(struct pw_program *program)
 enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices, const struct pw_program_of *of,
                                struct pw_program_row **ret_program, struct pw_error *ret_err)
 {
-        struct pw_program *program = calloc(1, sizeof *program);
+        struct pw_sched_program *program = calloc(1, sizeof *program);
         struct pw_image *image = image_take;
 
         if (!program)
@@ -259,7 +260,7 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
 
 uint64_t pw_program_bytes(const struct pw_program_row *row)
 {
-        const struct pw_program *program = pw_program_of((struct pw_program_row *)(uintptr_t)row);
+        const struct pw_sched_program *program = pw_program_of((struct pw_program_row *)(uintptr_t)row);
         uint64_t bytes = sizeof *program + row->image->bytes + APART_BYTES;
 
         for (uint32_t i = 0; i < program->slice_count; i++)
@@ -278,7 +279,7 @@ void pw_program_unmake(struct pw_program_row *program)
 }
 
 /* What was taken in vain. */
-static void give_slices(struct pw_program *program)
+static void give_slices(struct pw_sched_program *program)
 {
         for (uint32_t i = 0; i < program->slice_count; i++) {
                 if (program->slices[i].serial && program->requester == program->scheduler->own)
@@ -288,7 +289,8 @@ static void give_slices(struct pw_program *program)
 }
 
 /* What its runs are asked for with, and what is answered. */
-static enum pw_status prepare_to_ask(struct pw_scheduler *scheduler, const struct pw_program *program, struct pw_error *ret_err)
+static enum pw_status prepare_to_ask(struct pw_scheduler *scheduler, const struct pw_sched_program *program,
+                                     struct pw_error *ret_err)
 {
         uint32_t here = 0;
 
@@ -307,7 +309,7 @@ static enum pw_status prepare_to_ask(struct pw_scheduler *scheduler, const struc
 }
 
 /* Numbers: its own here, and what its coordinator calls it. */
-static enum pw_status number(struct pw_program *program, struct pw_error *ret_err)
+static enum pw_status number(struct pw_sched_program *program, struct pw_error *ret_err)
 {
         struct pw_scheduler *scheduler = program->scheduler;
 
@@ -320,7 +322,7 @@ static enum pw_status number(struct pw_program *program, struct pw_error *ret_er
         return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
 }
 
-static enum pw_status install(struct pw_scheduler *scheduler, struct pw_program *program, struct pw_error *ret_err)
+static enum pw_status install(struct pw_scheduler *scheduler, struct pw_sched_program *program, struct pw_error *ret_err)
 {
         enum pw_status status;
 
@@ -350,7 +352,7 @@ static enum pw_status install(struct pw_scheduler *scheduler, struct pw_program 
 enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, struct pw_program_row *program_take,
                                             struct pw_error *ret_err)
 {
-        struct pw_program *program = pw_program_of(program_take);
+        struct pw_sched_program *program = pw_program_of(program_take);
 
         program->requester = scheduler->own;
         return install(scheduler, program, ret_err);
@@ -359,7 +361,7 @@ enum pw_status pw_scheduler_program_install(struct pw_scheduler *scheduler, stru
 enum pw_status pw_scheduler_program_install_for(struct pw_scheduler *scheduler, const struct pw_program_requester *requester,
                                                 struct pw_program_row *program_take, struct pw_error *ret_err)
 {
-        struct pw_program *program = pw_program_of(program_take);
+        struct pw_sched_program *program = pw_program_of(program_take);
 
         program->requester = pw_requester_of(scheduler, &(struct pw_run_id){ requester->coordinator, requester->epoch, 0 });
         program->asked_as = requester->program;
@@ -391,7 +393,7 @@ enum pw_status pw_scheduler_program_add(struct pw_scheduler *scheduler, struct p
         return PW_OK;
 }
 
-void pw_program_destroy(struct pw_program *program)
+void pw_program_destroy(struct pw_sched_program *program)
 {
         struct pw_host_run *run;
         struct pw_live *live;
@@ -423,7 +425,7 @@ void pw_program_destroy(struct pw_program *program)
         free(program);
 }
 
-void pw_program_maybe_end(struct pw_program *program)
+void pw_program_maybe_end(struct pw_sched_program *program)
 {
         struct pw_scheduler *scheduler = program->scheduler;
         struct pw_action *action;
@@ -444,7 +446,7 @@ void pw_program_maybe_end(struct pw_program *program)
 
 void pw_scheduler_program_free(struct pw_scheduler *scheduler, uint32_t number)
 {
-        struct pw_program *program = pw_table_get(&scheduler->programs, number);
+        struct pw_sched_program *program = pw_table_get(&scheduler->programs, number);
 
         if (!program || program->row.freed)
                 return;
@@ -454,7 +456,7 @@ void pw_scheduler_program_free(struct pw_scheduler *scheduler, uint32_t number)
 
 struct pw_program_row *pw_scheduler_program(struct pw_scheduler *scheduler, uint32_t number)
 {
-        struct pw_program *program = pw_table_get(&scheduler->programs, number);
+        struct pw_sched_program *program = pw_table_get(&scheduler->programs, number);
 
         return program ? &program->row : NULL;
 }

@@ -39,7 +39,7 @@ struct pw_sched_chain {
         struct pw_list last;     /* struct pw_hold of runs whose blocks nobody took over yet, as they were admitted */
 };
 
-struct pw_program {
+struct pw_sched_program {
         struct pw_program_row row;
         struct pw_scheduler *scheduler;
         struct pw_device_quota *quota;       /* of its tenant */
@@ -68,26 +68,26 @@ struct pw_program {
         struct pw_list of_all;               /* of the scheduler's */
 };
 
-static inline struct pw_program *pw_program_of(struct pw_program_row *row) { return row->own; }
-static inline const struct pw_image_node *pw_program_node(const struct pw_program *program, uint32_t node)
+static inline struct pw_sched_program *pw_program_of(struct pw_program_row *row) { return row->own; }
+static inline const struct pw_image_node *pw_program_node(const struct pw_sched_program *program, uint32_t node)
 {
         return pw_image_node(program->row.image, node);
 }
-static inline const struct pw_image_value *pw_program_result_value(const struct pw_program *program, uint32_t result)
+static inline const struct pw_image_value *pw_program_result_value(const struct pw_sched_program *program, uint32_t result)
 {
         const struct pw_image *image = program->row.image;
         return pw_image_value(image, (PW_IMAGE_AT(image, struct pw_image_result, image->results) + result)->value);
 }
 /* Which of its hosts that is; UINT32_MAX: none of them. */
-uint32_t pw_program_host(const struct pw_program *program, uint32_t host);
-struct pw_program_device *pw_program_device(const struct pw_program *program, uint32_t number); /* NULL: not one of its */
+uint32_t pw_program_host(const struct pw_sched_program *program, uint32_t host);
+struct pw_program_device *pw_program_device(const struct pw_sched_program *program, uint32_t number); /* NULL: not one of its */
 /* A room of its tenant's on one of its devices. */
-struct pw_room pw_program_room(const struct pw_program *program, const struct pw_program_device *device, uint64_t offset,
+struct pw_room pw_program_room(const struct pw_sched_program *program, const struct pw_program_device *device, uint64_t offset,
                                uint64_t bytes);
-bool pw_program_is_in(const struct pw_program *program, const struct pw_island *island); /* has it a device there? */
+bool pw_program_is_in(const struct pw_sched_program *program, const struct pw_island *island); /* has it a device there? */
 
 /* type.c: of a value of the program, on its slice; one use, its maker's. NULL: out of memory. */
-struct pw_result_type *pw_type_new(const struct pw_program *program, const struct pw_image_value *value);
+struct pw_result_type *pw_type_new(const struct pw_sched_program *program, const struct pw_image_value *value);
 static inline struct pw_result_type *pw_type_use(struct pw_result_type *type)
 {
         type->users++;
@@ -95,15 +95,15 @@ static inline struct pw_result_type *pw_type_use(struct pw_result_type *type)
 }
 /* One use less, of a result of that tenant's; the last one frees it. */
 void pw_type_leave(struct pw_result_type *type, struct pw_scheduler *scheduler, struct pw_device_quota *quota);
-void pw_types_leave(struct pw_program *program); /* those of its results; what is left of them is its tenant's from now on */
+void pw_types_leave(struct pw_sched_program *program); /* those of its results; what is left of them is its tenant's from now on */
 /* Is everything that was lost of a value held in another place of it? `lost`: places, base/bits.h. */
 bool pw_type_lives_on(const struct pw_result_type *type, uint32_t place_count, const _Atomic uint64_t *lost);
 uint64_t pw_type_shard_bytes(const struct pw_result_type *type, uint32_t place);
 
 /* chain.c: fill chains. False: out of memory. */
-bool pw_chain_init(struct pw_program *program);
+bool pw_chain_init(struct pw_sched_program *program);
 /* Free it once it is freed by its owner and no run is left. */
-void pw_program_maybe_end(struct pw_program *program);
-void pw_program_destroy(struct pw_program *program);
+void pw_program_maybe_end(struct pw_sched_program *program);
+void pw_program_destroy(struct pw_sched_program *program);
 
 #endif

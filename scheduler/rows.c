@@ -41,7 +41,7 @@ void pw_scheduler_each_island(struct pw_scheduler *scheduler, void (*row)(void *
 
 static void let_go(struct pw_program_row *row)
 {
-        struct pw_program *program = row ? pw_program_of(row) : NULL;
+        struct pw_sched_program *program = row ? pw_program_of(row) : NULL;
 
         if (!program)
                 return;
@@ -49,15 +49,15 @@ static void let_go(struct pw_program_row *row)
         pw_program_maybe_end(program);
 }
 
-static struct pw_program *program_at(struct pw_scheduler *scheduler, const struct pw_list *node)
+static struct pw_sched_program *program_at(struct pw_scheduler *scheduler, const struct pw_list *node)
 {
-        return node == &scheduler->all_programs ? NULL : pw_list_item(node, struct pw_program, of_all);
+        return node == &scheduler->all_programs ? NULL : pw_list_item(node, struct pw_sched_program, of_all);
 }
 
 /* Where the program `after` is gone, from the first one. */
-static struct pw_program *program_behind(struct pw_scheduler *scheduler, uint32_t after)
+static struct pw_sched_program *program_behind(struct pw_scheduler *scheduler, uint32_t after)
 {
-        struct pw_program *program = after ? pw_table_get(&scheduler->programs, after) : NULL;
+        struct pw_sched_program *program = after ? pw_table_get(&scheduler->programs, after) : NULL;
 
         return program_at(scheduler, program ? program->of_all.next : scheduler->all_programs.next);
 }
@@ -65,7 +65,7 @@ static struct pw_program *program_behind(struct pw_scheduler *scheduler, uint32_
 bool pw_scheduler_programs(struct pw_scheduler *scheduler, struct pw_program_walk *walk, uint32_t most,
                            bool (*row)(void *, const struct pw_program_row *), void *context)
 {
-        struct pw_program *program = walk->next ? pw_program_of(walk->next) : program_behind(scheduler, walk->after);
+        struct pw_sched_program *program = walk->next ? pw_program_of(walk->next) : program_behind(scheduler, walk->after);
         struct pw_program_row *held = walk->next;
 
         for (; program && most; program = program_at(scheduler, program->of_all.next), most--) {
@@ -122,7 +122,7 @@ static const struct pw_host_run *at_host(const struct pw_live *live)
         return pw_host_find(live->program->scheduler, live->run.number);
 }
 
-static const char *gang_name(const struct pw_program *program, uint32_t node)
+static const char *gang_name(const struct pw_sched_program *program, uint32_t node)
 {
         return pw_image_text(program->row.image, pw_program_node(program, node)->name);
 }
@@ -295,7 +295,7 @@ const struct pw_result *pw_scheduler_blocking_input(const struct pw_run *run)
         return place && place->source == PW_INPUT_RESULT ? place->result : NULL;
 }
 
-static uint64_t members_of(const struct pw_program *program)
+static uint64_t members_of(const struct pw_sched_program *program)
 {
         uint64_t members = 0;
 

@@ -88,7 +88,7 @@ static void free_runs(struct pw_scheduler *scheduler)
 
 void pw_scheduler_free(struct pw_scheduler *scheduler)
 {
-        struct pw_program *program;
+        struct pw_sched_program *program;
         struct pw_slice_live *slice;
 
         if (!scheduler)
@@ -107,7 +107,7 @@ void pw_scheduler_free(struct pw_scheduler *scheduler)
         free(scheduler->asking_slots);
         free(scheduler->telling_rooms);
         free(scheduler->telling_slots);
-        pw_list_each(&scheduler->all_programs, program, struct pw_program, of_all)
+        pw_list_each(&scheduler->all_programs, program, struct pw_sched_program, of_all)
                 pw_program_destroy(program);
         for (uint32_t i = 0; (slice = pw_table_next(&scheduler->slices, &i));)
                 pw_slice_destroy(slice);

@@ -42,7 +42,7 @@ struct pw_scheduler {
         const struct pw_policy *policy;
         struct pw_device *devices[PW_DEVICES_MAX];
         struct pw_island *islands[PW_ISLANDS_MAX];
-        struct pw_table slices, programs; /* by number: struct pw_slice_live, struct pw_program */
+        struct pw_table slices, programs; /* by number: struct pw_slice_live, struct pw_sched_program */
         uint32_t slice_number, program_number; /* the last ones given */
         struct pw_list all_programs;     /* as they came */
         struct pw_numbers runs;          /* struct pw_live */

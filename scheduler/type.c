@@ -20,7 +20,7 @@ static uint64_t shard_bytes(const struct pw_result_type *type, uint32_t place)
 }
 
 /* False: out of memory. */
-static bool count_hosts(const struct pw_program *program, const struct pw_slice_map *map, uint32_t *ret_count)
+static bool count_hosts(const struct pw_sched_program *program, const struct pw_slice_map *map, uint32_t *ret_count)
 {
         bool *seen = calloc(program->host_count + 1, sizeof *seen);
 
@@ -33,7 +33,7 @@ static bool count_hosts(const struct pw_program *program, const struct pw_slice_
         return seen;
 }
 
-struct pw_result_type *pw_type_new(const struct pw_program *program, const struct pw_image_value *value)
+struct pw_result_type *pw_type_new(const struct pw_sched_program *program, const struct pw_image_value *value)
 {
         struct pw_result_type *type = calloc(1, sizeof *type + program->host_count * sizeof *type->hosts);
         const struct pw_slice_map *map = &program->row.slices[value->slice];
@@ -80,7 +80,7 @@ void pw_type_leave(struct pw_result_type *type, struct pw_scheduler *scheduler, 
         free(type);
 }
 
-void pw_types_leave(struct pw_program *program)
+void pw_types_leave(struct pw_sched_program *program)
 {
         for (uint32_t i = 0; program->types && i < program->row.result_count; i++) {
                 struct pw_result_type *type = program->types[i];

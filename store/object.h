@@ -17,7 +17,9 @@ struct pw_object {
         uint32_t refs;           /* all claims, the grantee's first one included */
         uint32_t grantee;        /* session that was granted the slot; 0: it ended */
         uint32_t extent;         /* that the slot lies in; 0: it is not granted */
-        uint8_t closing : 4;     /* the state before CLOSING; PENDING: to be cancelled unless somebody refers to it; 0: neither */
+        /* Nobody holds it, and rings are scanned for who refers to it: its state; 0 otherwise. From READY on the entry says CLOSING
+         * meanwhile; one that is PENDING is cancelled then. */
+        uint8_t closing : 4;
         uint8_t unheld : 1;      /* PENDING, claimed, and counted among its run's results as held by nobody */
         uint8_t donated;         /* 1: flagged, to be looked at; 2: its run is the only holder, nobody else can be */
         uint16_t body_lines;     /* of its shard list or error text; 0: none */

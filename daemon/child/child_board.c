@@ -105,7 +105,7 @@ void pw_child_board_down(struct pw_child *child, enum pw_status status, const ch
                      0); /* LOST_BEFORE says it now, and a function may have written any number there */
 }
 
-void pw_child_boards_look(struct pw_daemon *daemon)
+void pw_child_boards_scan(struct pw_daemon *daemon)
 {
         for (uint64_t rest = pw_boards_wrong(daemon->boards); rest; rest &= rest - 1)
                 pw_child_kill(daemon, (uint32_t)__builtin_ctzll(rest), PW_CRASHED, "impossible counts in its board");

@@ -12,6 +12,6 @@ void pw_child_boards_done(struct pw_daemon *daemon);
 void pw_child_board_down(struct pw_child *child, enum pw_status status, const char *how);
 
 /* End the processes whose boards say what cannot be: whatever else they publish would be believed. */
-void pw_child_boards_look(struct pw_daemon *daemon);
+void pw_child_boards_scan(struct pw_daemon *daemon);
 
 #endif

@@ -9,7 +9,7 @@
 #include "daemon/session/speakers.h"
 
 struct event;
-struct pw_onlooker;
+struct pw_client_observer;
 
 struct pw_clients {
         struct event *listener;
@@ -19,7 +19,7 @@ struct pw_clients {
         uint32_t fd_limit;          /* of descriptors */
         bool refusing;              /* the last connection was refused */
         struct pw_list strangers;   /* connections that did not say Hello, the oldest first */
-        const struct pw_onlooker *onlooker;
+        const struct pw_client_observer *observer;
         struct pw_list speaking;    /* struct pw_speakers.turn */
         struct pw_speakers child_speakers;
         struct pw_list ended;       /* sessions that ended in this turn */

@@ -6,7 +6,7 @@
 #include "daemon/client/move.h"
 
 #include "daemon/client/scan.h"
-#include "daemon/client/onlooker.h"
+#include "daemon/client/observer.h"
 #include "daemon/memory/segment.h"
 #include "daemon/session/object.h"
 #include "daemon/session/output.h"
@@ -66,7 +66,7 @@ static void tell(struct pw_dsession *session, struct pw_object *object, uint64_t
         pw_id_format(pw_object_id(daemon->store, object), id);
         pw_log(&daemon->log, PW_LOG_DEBUG, "moved object=%s to=\"%s\" bytes=%llu client=%s", id, to,
                (unsigned long long)entry->bytes, session->client);
-        daemon->clients.onlooker->moved(daemon, &(struct pw_moved){ id, to, session->client, session->tenant->name, entry->bytes,
+        daemon->clients.observer->moved(daemon, &(struct pw_moved){ id, to, session->client, session->tenant->name, entry->bytes,
                                                             now_us - pw_min_u64(now_us, took_us), now_us });
 }
 

@@ -1,14 +1,14 @@
-/* Who looks on at clients and tells them what there is: a table, handed in at the start; all of it is filled (inspect/onlooker.c).
- */
-#ifndef PW_DAEMON_CLIENT_ONLOOKER_H
-#define PW_DAEMON_CLIENT_ONLOOKER_H
+/* What tells clients what there is, and is told of their ends: a table, handed in at the start; all of it is filled
+ * (inspect/observer.c). */
+#ifndef PW_DAEMON_CLIENT_OBSERVER_H
+#define PW_DAEMON_CLIENT_OBSERVER_H
 
 #include "daemon/session/output.h"
 
 /* A value that moved. */
 struct pw_moved { const char *object, *to, *client, *tenant; uint64_t bytes, start_us, end_us; };
 
-struct pw_onlooker {
+struct pw_client_observer {
         void (*list)(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request);
         void (*trace)(struct pw_dsession *session, uint64_t id, const Pathways__Wire__TraceRequest *request);
         void (*session_ended)(struct pw_dsession *session);

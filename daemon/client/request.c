@@ -8,7 +8,7 @@
 #include "daemon/client/scan.h"
 #include "daemon/client/move.h"
 #include "daemon/client/name.h"
-#include "daemon/client/onlooker.h"
+#include "daemon/client/observer.h"
 #include "daemon/client/transfer.h"
 #include "daemon/memory/frozen.h"
 #include "daemon/memory/room.h"
@@ -194,12 +194,12 @@ static void take_move(struct pw_dsession *session, const Pathways__Wire__Request
 
 static void take_list(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        session->daemon->clients.onlooker->list(session, request->id, request->list);
+        session->daemon->clients.observer->list(session, request->id, request->list);
 }
 
 static void take_trace(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
-        session->daemon->clients.onlooker->trace(session, request->id, request->trace);
+        session->daemon->clients.observer->trace(session, request->id, request->trace);
 }
 
 static void take_module(struct pw_dsession *session, const Pathways__Wire__Request *request)

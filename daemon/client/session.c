@@ -5,7 +5,7 @@
 #include "daemon/child/child.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/name.h"
-#include "daemon/client/onlooker.h"
+#include "daemon/client/observer.h"
 #include "daemon/client/tenant.h"
 #include "daemon/closer.h"
 #include "daemon/memory/room.h"
@@ -364,7 +364,7 @@ static void hang_up(struct pw_dsession *session)
                 event_del(session->sendable);
         shutdown(session->fd, SHUT_RDWR);
         pw_rooms_session_end(session);
-        session->daemon->clients.onlooker->session_ended(session);
+        session->daemon->clients.observer->session_ended(session);
         pw_programs_session_end(session);
         pw_list_append(&session->daemon->clients.ended, &session->of_ended);
 }
@@ -450,7 +450,7 @@ void pw_sessions_reap(struct pw_daemon *daemon)
                         break;
                 }
                 part -= part != 0;
-                daemon->clients.onlooker->session_freed(session);
+                daemon->clients.observer->session_freed(session);
                 pw_table_remove(&daemon->registry.sessions, session->number);
                 free_session(session);
                 pw_heap_freed(&daemon->loop);

@@ -53,8 +53,8 @@ char *pw_find_error_text(struct pw_daemon *daemon, const struct pw_object_row *r
 {
         struct pw_segment *segment = pw_segment_get(&daemon->memory, pw_id_segment(row->id));
         bool lost = pw_word_state(row->word) == PW_ENTRY_LOST;
-        uint64_t offset = lost ? row->entry->body.dims[0] : row->entry->room_offset,
-                 bytes = lost ? row->entry->body.dims[1] : row->entry->bytes;
+        uint64_t offset = lost ? row->entry->body.loss.offset : row->entry->room_offset,
+                 bytes = lost ? row->entry->body.loss.bytes : row->entry->bytes;
 
         snprintf(text, text_bytes, "%s", pw_status_text(pw_word_error(row->word)));
         if (segment && segment->layout.kind == PW_SEGMENT_FUTURES && bytes > 1 && offset + bytes <= segment->layout.bytes)

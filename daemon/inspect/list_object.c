@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-struct looking { struct pw_lister *lister; struct pw_object *object; struct pw_object_row row; };
+struct listed { struct pw_lister *lister; struct pw_object *object; struct pw_object_row row; };
 
 static void begin_part(struct pw_rows *rows, const char *part)
 {
@@ -53,7 +53,7 @@ static void list_host_shard(struct pw_lister *lister, const struct pw_object_row
 static void list_holder(void *context, const struct pw_ref_row *ref)
 {
         static const char *const kinds[] = { "?", "session", "run", "name", "lease", "object" };
-        struct pw_lister *lister = ((struct looking *)context)->lister;
+        struct pw_lister *lister = ((struct listed *)context)->lister;
         struct pw_rows *rows = lister->rows;
         const struct pw_dsession *session =
                 ref->owner_kind == PW_OWNER_SESSION ? pw_session_get(&lister->daemon->registry, (uint32_t)ref->owner_number) : NULL;
@@ -98,11 +98,11 @@ static void list_grantee(struct pw_lister *lister, const struct pw_object *objec
 
 static void list_sleeper(void *context, const struct pw_wait_row *wait)
 {
-        struct looking *looking = context;
-        struct pw_rows *rows = looking->lister->rows;
+        struct listed *listed = context;
+        struct pw_rows *rows = listed->lister->rows;
 
-        if (wait->kind != PW_WAIT_KIND_OBJECT || wait->segment != looking->object->segment || wait->slot != looking->object->slot ||
-            wait->session->tenant != looking->lister->session->tenant)
+        if (wait->kind != PW_WAIT_KIND_OBJECT || wait->segment != listed->object->segment || wait->slot != listed->object->slot ||
+            wait->session->tenant != listed->lister->session->tenant)
                 return;
         begin_part(rows, "waiter");
         pw_rows_text(rows, "kind", "thread");
@@ -112,7 +112,7 @@ static void list_sleeper(void *context, const struct pw_wait_row *wait)
 
 static void list_waiting_run(void *context, const struct pw_run *run, uint32_t input)
 {
-        struct pw_rows *rows = ((struct looking *)context)->lister->rows;
+        struct pw_rows *rows = ((struct listed *)context)->lister->rows;
 
         begin_part(rows, "waiter");
         pw_rows_text(rows, "kind", "run");
@@ -122,9 +122,9 @@ static void list_waiting_run(void *context, const struct pw_run *run, uint32_t i
 
 static void match_run(void *context, const struct pw_run *run)
 {
-        struct looking *looking = context;
-        struct pw_rows *rows = looking->lister->rows;
-        const void *result = pw_object_result(looking->object);
+        struct listed *listed = context;
+        struct pw_rows *rows = listed->lister->rows;
+        const void *result = pw_object_result(listed->object);
 
         if (pw_scheduler_blocking_input(run) != result)
                 return;
@@ -178,44 +178,44 @@ static void describe_error(struct pw_lister *lister, const struct pw_object_row 
         pw_rows_text(lister->rows, "error", "%s", pw_find_error_text(lister->daemon, row, text, sizeof text));
 }
 
-static void list_it(struct looking *looking, const struct pw_shard_list *list)
+static void list_it(struct listed *listed, const struct pw_shard_list *list)
 {
-        struct pw_lister *lister = looking->lister;
+        struct pw_lister *lister = listed->lister;
         struct pw_rows *rows = lister->rows;
-        const struct pw_dsession *producer = pw_session_get(&lister->daemon->registry, looking->object->grantee);
+        const struct pw_dsession *producer = pw_session_get(&lister->daemon->registry, listed->object->grantee);
         char id[PW_ID_TEXT_BYTES];
 
         begin_part(rows, "object");
-        pw_rows_text(rows, "id", "%s", pw_id_format(looking->row.id, id));
-        pw_list_value(lister, &looking->row);
-        pw_rows_number(rows, "refs", looking->row.refs);
-        describe_charge(lister, &looking->row, list);
+        pw_rows_text(rows, "id", "%s", pw_id_format(listed->row.id, id));
+        pw_list_value(lister, &listed->row);
+        pw_rows_number(rows, "refs", listed->row.refs);
+        describe_charge(lister, &listed->row, list);
         pw_rows_text(rows, "producer", "%s", producer ? producer->client : "-");
-        describe_maker(rows, looking->object,
-                       looking->object->program ? pw_scheduler_program(lister->daemon->scheduler, looking->object->program) : NULL);
-        describe_error(lister, &looking->row);
+        describe_maker(rows, listed->object,
+                       listed->object->program ? pw_scheduler_program(lister->daemon->scheduler, listed->object->program) : NULL);
+        describe_error(lister, &listed->row);
 }
 
 enum pw_status pw_list_object(struct pw_lister *lister)
 {
-        struct looking looking = { .lister = lister };
-        enum pw_status status = pw_find_object(lister->session, lister->filter, &looking.object, lister->err);
+        struct listed listed = { .lister = lister };
+        enum pw_status status = pw_find_object(lister->session, lister->filter, &listed.object, lister->err);
         const struct pw_shard_list *list;
 
         if (status != PW_OK)
                 return status;
-        pw_object_row(lister->daemon->store, looking.object, &looking.row);
-        list = pw_find_shards(lister->daemon, &looking.row);
-        list_it(&looking, list);
+        pw_object_row(lister->daemon->store, listed.object, &listed.row);
+        list = pw_find_shards(lister->daemon, &listed.row);
+        list_it(&listed, list);
         if (list)
                 list_shards(lister, list);
-        else if (pw_word_state(looking.row.word) == PW_ENTRY_READY)
-                list_host_shard(lister, &looking.row);
-        list_grantee(lister, looking.object);
-        pw_object_each_ref(looking.object, list_holder, &looking);
-        lister->rows->truncated |= !pw_waits_each(lister->daemon, NULL, list_sleeper, &looking);
-        pw_scheduler_each_waiting(lister->daemon->scheduler, looking.object, list_waiting_run, &looking);
-        if (pw_object_result(looking.object))
-                pw_scheduler_each_live(lister->daemon->scheduler, match_run, &looking);
+        else if (pw_word_state(listed.row.word) == PW_ENTRY_READY)
+                list_host_shard(lister, &listed.row);
+        list_grantee(lister, listed.object);
+        pw_object_each_ref(listed.object, list_holder, &listed);
+        lister->rows->truncated |= !pw_waits_each(lister->daemon, NULL, list_sleeper, &listed);
+        pw_scheduler_each_waiting(lister->daemon->scheduler, listed.object, list_waiting_run, &listed);
+        if (pw_object_result(listed.object))
+                pw_scheduler_each_live(lister->daemon->scheduler, match_run, &listed);
         return PW_OK;
 }

@@ -1,10 +1,10 @@
 /* What inspect/ does for clients.
  */
-#ifndef PW_DAEMON_INSPECT_ONLOOKER_H
-#define PW_DAEMON_INSPECT_ONLOOKER_H
+#ifndef PW_DAEMON_INSPECT_OBSERVER_H
+#define PW_DAEMON_INSPECT_OBSERVER_H
 
-#include "daemon/client/onlooker.h"
+#include "daemon/client/observer.h"
 
-extern const struct pw_onlooker pw_inspect_onlooker;
+extern const struct pw_client_observer pw_inspect_observer;
 
 #endif

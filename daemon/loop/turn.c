@@ -63,7 +63,7 @@ bool pw_turn(struct pw_daemon *daemon)
         any |= pw_lanes_turn(daemon);
         any |= pw_scans_turn(daemon, now_us);
         any |= pw_boards_poll(daemon->boards, daemon->scheduler, now_us);
-        pw_child_boards_look(daemon);
+        pw_child_boards_scan(daemon);
         if (!pw_list_empty(&daemon->inspection.traces))
                 pw_traces_collect(daemon, now_us);
         look_and_submit(daemon, now_us);

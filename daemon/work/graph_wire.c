@@ -39,9 +39,9 @@ static enum pw_status read_sharding(const Pathways__Wire__Value *wire, uint32_t 
         for (size_t i = 0; i < wire->n_sharding; i++) {
                 const Pathways__Wire__AxisSharding *axis = wire->sharding[i];
 
-                if (axis->lay > UINT8_MAX || axis->dim > UINT8_MAX || axis->op > UINT8_MAX)
+                if (axis->layout > UINT8_MAX || axis->dim > UINT8_MAX || axis->op > UINT8_MAX)
                         return pw_error_set(ret_err, PW_SHAPE, "value %u: sharding of axis %zu cannot be", index, i);
-                sharding->axis[i] = (struct pw_axis_sharding){ (uint8_t)axis->lay, (uint8_t)axis->dim, (uint8_t)axis->op, 0 };
+                sharding->axis[i] = (struct pw_axis_sharding){ (uint8_t)axis->layout, (uint8_t)axis->dim, (uint8_t)axis->op, 0 };
         }
         return PW_OK;
 }
@@ -201,7 +201,7 @@ static void write_type(struct typed *typed, const struct pw_image_value *value, 
         typed->type.n_dims = value->dims.rank;
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
                 pathways__wire__axis_sharding__init(&typed->axes[i]);
-                typed->axes[i].lay = value->sharding.axis[i].lay;
+                typed->axes[i].layout = value->sharding.axis[i].layout;
                 typed->axes[i].dim = value->sharding.axis[i].dim;
                 typed->axes[i].op = value->sharding.axis[i].op;
                 typed->axis_list[i] = &typed->axes[i];

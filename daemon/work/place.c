@@ -96,7 +96,7 @@ void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row)
                 pw_program_unplace(daemon, row);
 }
 
-void pw_program_look_away(const struct pw_daemon *daemon, const struct pw_program_row *row)
+void pw_program_detach(const struct pw_daemon *daemon, const struct pw_program_row *row)
 {
         struct pw_image_place range = row->place;
         uint64_t begin = (uint64_t)range.line * PW_LINE_BYTES;

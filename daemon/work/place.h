@@ -15,7 +15,7 @@ void pw_program_unplace(struct pw_daemon *daemon, struct pw_program_row *row);
 void pw_program_ended(struct pw_daemon *daemon, struct pw_program_row *row);
 /* What was written there stays; this process does without pages of it until it looks again.
  * Threads: any. */
-void pw_program_look_away(const struct pw_daemon *daemon, const struct pw_program_row *row);
+void pw_program_detach(const struct pw_daemon *daemon, const struct pw_program_row *row);
 /* No thread works any more: what was to go back goes. */
 void pw_program_places_done(struct pw_daemon *daemon);
 

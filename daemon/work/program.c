@@ -144,7 +144,7 @@ static void work_place(struct pw_compile_work *work)
         struct job *job = (struct job *)work;
 
         pw_boards_image_fill(job->daemon->boards, job->compile.program);
-        pw_program_look_away(job->daemon, job->compile.program);
+        pw_program_detach(job->daemon, job->compile.program);
         pw_compile_reply(&job->compile);
 }
 

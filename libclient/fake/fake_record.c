@@ -63,7 +63,7 @@ static void result_shards(struct fake_daemon *fake, struct pw_entry *entry)
 {
         static const int32_t split[2][5] = { { 1, 2, 3 }, { 10, 20 } }, whole[2][5] = { { 1, 2, 3, 4, 5 }, { 10, 20, 30, 40, 50 } };
         struct pw_shard_list *list = shard_list(fake);
-        bool is_split = fake->params.sharding.axis[0].lay == PW_LAY_SPLIT;
+        bool is_split = fake->params.sharding.axis[0].layout == PW_LAYOUT_SPLIT;
         *list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_I32, .mesh = { 2, 1 }, .sharding = fake->params.sharding,
                                         .dims = { .rank = 1, .dim = { 5 } } };
         pw_bits_clear(pw_shard_list_lost(list), list->shard_count);

@@ -55,7 +55,7 @@ void pw_future_fill(struct pw_future *future, const struct pw_client_segment *se
 
 struct pw_id pw_future_id(const struct pw_future *future)
 {
-        if (!future || pw_future_is_given(future) || !future->lane)
+        if (!pw_future_is_one(future) || !future->lane)
                 return (struct pw_id){ 0 };
         const struct pw_session *session = pw_future_session(future);
         return pw_id_make(session->host, session->epoch, future->segment, future->slot, future->generation);
@@ -63,7 +63,7 @@ struct pw_id pw_future_id(const struct pw_future *future)
 
 struct pw_future *pw_ref(struct pw_future *future)
 {
-        if (!future || pw_future_is_given(future))
+        if (!pw_future_is_one(future))
                 return NULL;
         atomic_fetch_add(&future->refs, 1);
         return future;
@@ -100,8 +100,8 @@ static const char *error_sentence(const struct pw_future *future, uint64_t word,
 {
         const struct pw_client_segment *segment = pw_future_segment(future);
         bool lost = pw_word_state(word) == PW_ENTRY_LOST;
-        uint64_t offset = lost ? future->entry->body.dims[0] : future->entry->room_offset;
-        uint64_t bytes = lost ? future->entry->body.dims[1] : future->entry->bytes;
+        uint64_t offset = lost ? future->entry->body.loss.offset : future->entry->room_offset;
+        uint64_t bytes = lost ? future->entry->body.loss.bytes : future->entry->bytes;
         if ((!lost && pw_word_state(word) != PW_ENTRY_ERROR) || segment->kind != PW_SEGMENT_FUTURES || bytes == 0)
                 return NULL;
         if (offset > segment->map.bytes || bytes > segment->map.bytes - offset)

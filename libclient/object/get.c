@@ -150,13 +150,13 @@ static enum role shard_role(const struct gather *gather, uint32_t place, enum pw
         enum role role = ROLE_COPY;
         pw_mesh_coords(gather->list->mesh, place, coords);
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++) {
-                const struct pw_axis_sharding *lay = &gather->list->sharding.axis[axis];
-                if (coords[axis] == 0 || lay->lay == PW_LAY_SPLIT)
+                const struct pw_axis_sharding *axis_sharding = &gather->list->sharding.axis[axis];
+                if (coords[axis] == 0 || axis_sharding->layout == PW_LAYOUT_SPLIT)
                         continue;
-                if (lay->lay == PW_LAY_BROADCAST)
+                if (axis_sharding->layout == PW_LAYOUT_BROADCAST)
                         return ROLE_NONE;
                 role = ROLE_REDUCE;
-                *ret_op = (enum pw_op)lay->op;
+                *ret_op = (enum pw_op)axis_sharding->op;
         }
         return role;
 }
@@ -224,7 +224,7 @@ static enum pw_status view_gathered(const struct gather *gather, struct pw_view 
 static bool is_whole(const struct pw_shard_list *list)
 {
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
-                if (list->mesh[axis] > 1 && list->sharding.axis[axis].lay != PW_LAY_BROADCAST)
+                if (list->mesh[axis] > 1 && list->sharding.axis[axis].layout != PW_LAYOUT_BROADCAST)
                         return false;
         return true;
 }
@@ -271,7 +271,7 @@ __attribute__((noinline)) static enum pw_status get_any(struct pw_future *future
                 return status;
         if (pw_word_flags(word) & PW_ENTRY_SHARDED)
                 return view_whole(future, ret_view, ret_err);
-        pw_slab_look(pw_slab_head(future));
+        pw_slab_recheck(pw_slab_head(future));
         if (bytes_note(future) && view_bytes(future, ret_view))
                 return PW_OK;
         return view_plain(future, ret_view, ret_err);
@@ -279,7 +279,7 @@ __attribute__((noinline)) static enum pw_status get_any(struct pw_future *future
 
 enum pw_status pw_get(struct pw_future *future, int64_t timeout_us, struct pw_view *ret_view, struct pw_error *ret_err)
 {
-        if (future && !pw_future_is_given(future) && ret_view && view_bytes(future, ret_view))
+        if (__builtin_expect(pw_future_is_one(future) && ret_view && view_bytes(future, ret_view), 1))
                 return PW_OK;
         return get_any(future, timeout_us, ret_view, ret_err);
 }

@@ -60,7 +60,7 @@ void pw_future_release_last(struct pw_future *future, uint32_t old)
 
 void pw_unref(struct pw_future *future)
 {
-        if (future && !pw_future_is_given(future))
+        if (pw_future_is_one(future))
                 pw_future_release(future);
 }
 

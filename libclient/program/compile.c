@@ -53,7 +53,7 @@ static void fill_value(struct message *message, uint32_t index, struct pw_value 
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
                 Pathways__Wire__AxisSharding *axis = value->sharding[i] = &message->axes[index * PW_MESH_AXES_MAX + i];
                 pathways__wire__axis_sharding__init(axis);
-                axis->lay = from->sharding.axis[i].lay;
+                axis->layout = from->sharding.axis[i].layout;
                 axis->dim = from->sharding.axis[i].dim;
                 axis->op = from->sharding.axis[i].op;
         }

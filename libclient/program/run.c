@@ -22,19 +22,17 @@ struct run {
 
 /* --- inputs that are given away --------------------------------------------------------------------------------------------- */
 
-/* What pw_donate() returns is where the caller's variable is, with this bit, which neither futures nor variables have. */
-#define GIVEN ((uintptr_t)PW_FUTURE_GIVEN)
-
+/* What pw_donate() returns is where the caller's variable is, with the bit PW_FUTURE_GIVEN, which no address has. */
 struct pw_future *pw_donate(struct pw_future **future)
 {
-        return future && !((uintptr_t)future & GIVEN) ? (struct pw_future *)((uintptr_t)future | GIVEN) : NULL;
+        return future && !((uintptr_t)future & PW_FUTURE_GIVEN) ? (struct pw_future *)((uintptr_t)future | PW_FUTURE_GIVEN) : NULL;
 }
 
 /* The caller's variable, of an input that is given away; else NULL. */
 static struct pw_future **place_of(const struct run *run, uint32_t i)
 {
         uintptr_t input = (uintptr_t)run->inputs[i];
-        return input & GIVEN ? (struct pw_future **)(input - GIVEN) : NULL;
+        return input & PW_FUTURE_GIVEN ? (struct pw_future **)(input - PW_FUTURE_GIVEN) : NULL;
 }
 
 static struct pw_future *input_of(const struct run *run, uint32_t i)

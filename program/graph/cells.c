@@ -56,7 +56,7 @@ bool pw_cells_cut(struct pw_cells *cells, const struct pw_dims *dims, const stru
         for (uint32_t a = 0; a < PW_MESH_AXES_MAX; a++) {
                 uint32_t dim = sharding->axis[a].dim, parts = size_of(cells, a);
                 uint64_t *low, *high;
-                if (sharding->axis[a].lay != PW_LAY_SPLIT)
+                if (sharding->axis[a].layout != PW_LAYOUT_SPLIT)
                         continue;
                 low = &least.dim[dim];
                 high = &most.dim[dim];

@@ -162,7 +162,7 @@ enum pw_status pw_graph_next_shape(struct pw_graph *graph, struct pw_shape_query
 
 static bool is_split(const struct pw_graph_value *value, const uint32_t *mesh, uint32_t axis, uint32_t dim)
 {
-        return mesh[axis] > 1 && value->sharding.axis[axis].lay == PW_LAY_SPLIT &&
+        return mesh[axis] > 1 && value->sharding.axis[axis].layout == PW_LAYOUT_SPLIT &&
                value->sharding.axis[axis].dim == dim;
 }
 

@@ -13,7 +13,7 @@ void pw_call_shapes_free(struct pw_call_shapes *shapes); /* accepts NULL */
 static inline struct pw_sharding pw_sharding_completed(struct pw_sharding sharding)
 {
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (sharding.axis[i].lay == PW_LAY_PARTIAL)
+                if (sharding.axis[i].layout == PW_LAYOUT_PARTIAL)
                         sharding.axis[i] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;
         return sharding;
 }

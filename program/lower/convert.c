@@ -49,7 +49,7 @@ static uint8_t op_of(const struct way *way)
         const struct pw_low_value *value = &way->low->values[way->value];
 
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (way->low->graph->slices[value->slice].mesh[i] > 1 && value->sharding.axis[i].lay == PW_LAY_PARTIAL)
+                if (way->low->graph->slices[value->slice].mesh[i] > 1 && value->sharding.axis[i].layout == PW_LAYOUT_PARTIAL)
                         return value->sharding.axis[i].op;
         return PW_SUM;
 }
@@ -160,9 +160,9 @@ static bool worth_two_steps(const struct way *way, struct pw_sharding *ret_scatt
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
                 if (mesh[i] < 2)
                         continue;
-                if (completed.axis[i].lay == PW_LAY_SPLIT)
+                if (completed.axis[i].layout == PW_LAYOUT_SPLIT)
                         taken |= 1u << completed.axis[i].dim;
-                if (completed.axis[i].lay != PW_LAY_PARTIAL)
+                if (completed.axis[i].layout != PW_LAYOUT_PARTIAL)
                         continue;
                 completed.axis[i] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;
                 parts *= mesh[i];
@@ -174,7 +174,7 @@ static bool worth_two_steps(const struct way *way, struct pw_sharding *ret_scatt
                         continue;
                 *ret_scattered = value->sharding;
                 for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                        if (value->sharding.axis[i].lay == PW_LAY_PARTIAL)
+                        if (value->sharding.axis[i].layout == PW_LAYOUT_PARTIAL)
                                 ret_scattered->axis[i] = (struct pw_axis_sharding)PW_AXIS_SPLIT(dim);
                 return true;
         }
@@ -235,9 +235,9 @@ static uint64_t made_key(const struct pw_lowering *low, uint32_t value, const st
 
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
                 const struct pw_axis_sharding *axis = &to->axis[i];
-                uint64_t how = axis->lay == PW_LAY_SPLIT ? axis->dim : axis->lay == PW_LAY_PARTIAL ? axis->op : 0;
+                uint64_t how = axis->layout == PW_LAYOUT_SPLIT ? axis->dim : axis->layout == PW_LAYOUT_PARTIAL ? axis->op : 0;
                 if (low->graph->slices[to_slice].mesh[i] > 1)
-                        key = (key ^ ((uint64_t)axis->lay << 8 | how)) * UINT64_C(0x9e3779b97f4a7c15);
+                        key = (key ^ ((uint64_t)axis->layout << 8 | how)) * UINT64_C(0x9e3779b97f4a7c15);
         }
         return key;
 }

@@ -11,7 +11,7 @@
 #include "program/lower/heights.h"
 
 /* Pairs that are looked at for the rooms of a program: a tenth of a second. */
-#define LOOKS_MAX (1u << 21)
+#define PROBES_MAX (1u << 21)
 /* Nobody has more; offsets and sizes add up without overflow. */
 #define BLOCK_BYTES_MAX (UINT64_MAX / 2)
 
@@ -22,7 +22,7 @@ struct block {
         uint32_t *by_size;         /* places in `items` */
         uint32_t *near;            /* of the value being placed: those that are placed and live at the same time */
         uint32_t count;
-        uint32_t *looks;           /* of all slices together */
+        uint32_t *probes;           /* of all slices together */
         struct pw_heights ends;    /* per item that is placed: its last use + 1 */
         uint64_t bytes;
 };
@@ -75,7 +75,7 @@ static uint32_t find_near(struct block *block, const struct pw_low_value *value)
                         break;
                 block->near[count++] = block->items[i];
         }
-        *block->looks += count + 1;
+        *block->probes += count + 1;
         if (count > 1)
                 qsort_r(block->near, count, sizeof *block->near, by_offset, block->values);
         return count;
@@ -122,7 +122,7 @@ static enum pw_status place_by_size(struct block *block, struct pw_error *ret_er
         if (!pw_heights_init(&block->ends, block->count))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
         for (uint32_t i = 0; i < block->count && status == PW_OK; i++)
-                status = *block->looks > LOOKS_MAX ? PW_NOT_READY : place(block, block->by_size[i], ret_err);
+                status = *block->probes > PROBES_MAX ? PW_NOT_READY : place(block, block->by_size[i], ret_err);
         pw_heights_done(&block->ends);
         return status;
 }
@@ -181,7 +181,7 @@ enum pw_status pw_low_lifetimes(struct pw_lowering *low, struct pw_error *ret_er
 {
         pw_auto_free uint32_t *lists = calloc(3, ((size_t)low->value_count + 1) * sizeof *lists);
         enum pw_status status = PW_OK;
-        uint32_t looks = 0;
+        uint32_t probes = 0;
 
         if (!lists)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory");
@@ -190,7 +190,7 @@ enum pw_status pw_low_lifetimes(struct pw_lowering *low, struct pw_error *ret_er
                                        .items = lists,
                                        .by_size = lists + low->value_count + 1,
                                        .near = lists + 2 * ((size_t)low->value_count + 1),
-                                       .looks = &looks };
+                                       .probes = &probes };
                 status = lay_out(low, &block, slice, ret_err);
         }
         return status;

@@ -12,7 +12,7 @@ static uint32_t split_axes(const struct pw_sharding *sharding, const uint32_t me
         uint32_t count = 0;
 
         for (uint32_t a = 0; a < PW_MESH_AXES_MAX; a++)
-                if (mesh[a] > 1 && sharding->axis[a].lay == PW_LAY_SPLIT && sharding->axis[a].dim == dim)
+                if (mesh[a] > 1 && sharding->axis[a].layout == PW_LAYOUT_SPLIT && sharding->axis[a].dim == dim)
                         ret_axes[count++] = a;
         return count;
 }
@@ -44,13 +44,13 @@ static void read_axis(const struct pw_transfer_ends *ends, uint32_t axis, struct
         *how = PW_SPREAD_OWN;
         if (ends->from_slice->mesh[axis] < 2)
                 return;
-        switch (ends->from->axis[axis].lay) {
-        case PW_LAY_SPLIT:
+        switch (ends->from->axis[axis].layout) {
+        case PW_LAYOUT_SPLIT:
                 if (!way->aligned || !reads_own_part(ends, axis))
                         *how = PW_SPREAD_EACH;
                 way->cuts = way->cuts || *how == PW_SPREAD_EACH;
                 break;
-        case PW_LAY_PARTIAL:
+        case PW_LAYOUT_PARTIAL:
                 *how = PW_SPREAD_ALL;
                 way->reduces = way->reduces || pw_transfer_reduces(ends, axis);
                 way->keeps = way->keeps || !pw_transfer_reduces(ends, axis);

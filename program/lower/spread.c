@@ -34,13 +34,13 @@ static enum pw_status keep(struct pw_spreads *spreads, uint64_t key, bool answer
 
 static enum pw_status look(struct pw_spreads *spreads, uint32_t places, struct pw_error *ret_err)
 {
-        spreads->looks += places;
-        if (spreads->looks <= PW_SPREAD_LOOKS_MAX)
+        spreads->probes += places;
+        if (spreads->probes <= PW_SPREAD_PROBES_MAX)
                 return PW_OK;
         return pw_error_set(ret_err, PW_TOO_LARGE,
                             "its transfers, between %u devices here, would take more than %llu looks at who reads whom: make "
                             "several programs of it, or move values between fewer slices",
-                            places, (unsigned long long)PW_SPREAD_LOOKS_MAX);
+                            places, (unsigned long long)PW_SPREAD_PROBES_MAX);
 }
 
 /* --- sorted keys -------------------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include "program/graph/graph.h"
 
 /* Places that are looked at for one program: seconds of processor time. */
-#define PW_SPREAD_LOOKS_MAX (UINT64_C(1) << 24)
+#define PW_SPREAD_PROBES_MAX (UINT64_C(1) << 24)
 
 /* What receivers read along an axis of the source's mesh. Axes of one coordinate are OWN. */
 enum pw_spread_axis {
@@ -28,11 +28,11 @@ struct pw_spread_way {
 struct pw_spreads {
         const struct pw_slice_map *slices; /* of the program: all that are asked about are of these; borrowed */
         struct pw_table known;             /* what was answered: 1 + a bool */
-        uint64_t looks;                    /* at places so far */
+        uint64_t probes;                    /* at places so far */
 };
 void pw_spreads_done(struct pw_spreads *spreads);
 
-/* Errors of all: PW_NO_MEMORY, PW_TOO_LARGE (PW_SPREAD_LOOKS_MAX). */
+/* Errors of all: PW_NO_MEMORY, PW_TOO_LARGE (PW_SPREAD_PROBES_MAX). */
 
 /* Is there a receiver that has to read in another island? */
 PW_MUST_CHECK enum pw_status pw_spread_crosses(struct pw_spreads *spreads, const struct pw_spread_way *way, bool *ret_crosses,

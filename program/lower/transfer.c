@@ -23,14 +23,14 @@ static enum move axis_move(const struct pw_axis_sharding *from, const struct pw_
 {
         static const enum move moves[3][3] = {
                 /* to:               broadcast, split,    partial */
-                [PW_LAY_BROADCAST] = { SAME,    CUT,      SAME },
-                [PW_LAY_SPLIT] =     { GATHER,  EXCHANGE, GATHER },
-                [PW_LAY_PARTIAL] =   { REDUCE,  SCATTER,  SAME },
+                [PW_LAYOUT_BROADCAST] = { SAME,    CUT,      SAME },
+                [PW_LAYOUT_SPLIT] =     { GATHER,  EXCHANGE, GATHER },
+                [PW_LAYOUT_PARTIAL] =   { REDUCE,  SCATTER,  SAME },
         };
 
-        if (from->lay == PW_LAY_SPLIT && to->lay == PW_LAY_SPLIT && from->dim == to->dim)
+        if (from->layout == PW_LAYOUT_SPLIT && to->layout == PW_LAYOUT_SPLIT && from->dim == to->dim)
                 return SAME;
-        return moves[from->lay % 3][to->lay % 3];
+        return moves[from->layout % 3][to->layout % 3];
 }
 
 /* All axes at once: the first row names it of which some axis does `one` and some axis one of `others`. CUT alone takes a part of
@@ -59,7 +59,7 @@ static enum pw_transfer_kind kind_of(uint32_t moves)
 static bool has_split(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX])
 {
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (mesh[i] > 1 && sharding->axis[i].lay == PW_LAY_SPLIT)
+                if (mesh[i] > 1 && sharding->axis[i].layout == PW_LAYOUT_SPLIT)
                         return true;
         return false;
 }
@@ -83,7 +83,7 @@ enum pw_transfer_kind pw_transfer_between(const struct pw_sharding *from, const 
 
 static bool is_partial(const struct pw_sharding *sharding, const struct pw_slice_map *slice, uint32_t axis)
 {
-        return slice->mesh[axis] > 1 && sharding->axis[axis].lay == PW_LAY_PARTIAL;
+        return slice->mesh[axis] > 1 && sharding->axis[axis].layout == PW_LAYOUT_PARTIAL;
 }
 
 bool pw_transfer_reduces(const struct pw_transfer_ends *ends, uint32_t axis)

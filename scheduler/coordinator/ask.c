@@ -48,7 +48,7 @@ void pw_live_expect(const struct pw_live *live)
 
                 (void)pw_core_tell(live->program->scheduler,
                                    &(struct pw_core_message){ .kind = PW_CORE_EXPECT, .run = live->id, .slot = live->slot,
-                                                              .host = live->program->hosts[host], .node = live->run.program },
+                                                              .host = live->program->hosts[host], .program = live->run.program },
                                    &body);
         }
 }
@@ -59,7 +59,7 @@ enum pw_status pw_live_ask(const struct pw_live *live, uint32_t host, uint32_t h
 
         return pw_core_tell(live->program->scheduler,
                             &(struct pw_core_message){ .kind = PW_CORE_RESERVE, .run = live->id, .slot = live->slot,
-                                                       .host = live->program->hosts[host], .node = live->run.program, .from = how,
+                                                       .host = live->program->hosts[host], .program = live->run.program, .how = how,
                                                        .serial = live->hosts[host].serial, .arrival = live->hosts[host].arrival },
                             &body);
 }

@@ -123,7 +123,7 @@ static void expire_admitted(struct pw_live *live)
         }
         if (live->run.state != PW_RUN_ADMITTED)
                 return;
-        pw_live_tell_all(live, &(struct pw_core_message){ .kind = PW_CORE_EXPIRED, .node = ++live->expired },
+        pw_live_tell_all(live, &(struct pw_core_message){ .kind = PW_CORE_EXPIRED, .nth = ++live->expired },
                      &(struct pw_core_body){ .text = live->run.cancelled ? "it went on for too long after its run was cancelled" :
                                                      "it outlived the deadline of its run" });
         if (live->run.state != PW_RUN_ADMITTED)

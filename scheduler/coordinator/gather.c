@@ -292,15 +292,15 @@ static uint32_t places_of(const struct pw_slice_map *map, uint32_t host, bool al
 enum pw_status pw_live_placed(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
                               const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        struct pw_result *result = live->run.results[message->node];
+        struct pw_result *result = live->run.results[message->result];
         const struct pw_slice_map *map = &live->program->row.slices[result->type->value.slice];
         uint32_t at = 0, count = places_of(map, message->host, is_alone(live));
 
         if (!answers(live, host, message) || live->hosts[host].state != PW_LIVE_HOST_ASKED ||
-            message->node != live->hosts[host].placed)
+            message->result != live->hosts[host].placed)
                 return PW_EXISTS;
         if (body->room_count != count)
-                return pw_error_set(ret_err, PW_PROTOCOL, "result %u of run %lu lies in %u places of host %u", message->node,
+                return pw_error_set(ret_err, PW_PROTOCOL, "result %u of run %lu lies in %u places of host %u", message->result,
                                     (unsigned long)live->run.number, body->room_count, message->host);
         if (is_alone(live))
                 memcpy(result->rooms, body->rooms, count * sizeof *result->rooms);
@@ -370,14 +370,14 @@ enum pw_status pw_live_refused(struct pw_live *live, uint32_t host, const struct
         enum pw_live_host_state state = live->hosts[host].state;
 
         (void)ret_err;
-        if (message->node == PW_REFUSED_EXPECTED && live->run.state == PW_RUN_WAITING) {
+        if (message->refusal == PW_REFUSED_EXPECTED && live->run.state == PW_RUN_WAITING) {
                 pw_live_fail(live, message->status, pw_core_text(body));
                 return PW_OK;
         }
-        if (message->node == PW_REFUSED_EXPECTED || !answers(live, host, message) ||
+        if (message->refusal == PW_REFUSED_EXPECTED || !answers(live, host, message) ||
             (state != PW_LIVE_HOST_ASKED && state != PW_LIVE_HOST_RESERVED))
                 return PW_EXISTS;
-        if (message->node == PW_REFUSED_NOW && !is_alone(live))
+        if (message->refusal == PW_REFUSED_NOW && !is_alone(live))
                 return refused_now(live, host, message);
         pw_ahead_forget(live, host);
         pw_live_host_step(live, host, PW_LIVE_HOST_REFUSE);

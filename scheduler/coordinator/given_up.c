@@ -62,10 +62,10 @@ static void lose_runs(struct pw_scheduler *scheduler, uint32_t host, const char 
 
 void pw_coordinator_give_up(struct pw_scheduler *scheduler, uint32_t host, const char *text)
 {
-        struct pw_program *program;
+        struct pw_sched_program *program;
         struct pw_result *result;
 
-        pw_list_each(&scheduler->all_programs, program, struct pw_program, of_all)
+        pw_list_each(&scheduler->all_programs, program, struct pw_sched_program, of_all)
                 if (program->requester == scheduler->own && pw_program_host(program, host) != UINT32_MAX)
                         program->lost_host = host + 1;
         lose_runs(scheduler, host, text);

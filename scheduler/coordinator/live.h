@@ -62,7 +62,7 @@ struct pw_live_host {            /* the run on one of its hosts; index: as in it
 /* What most runs need comes first: many are in flight, and their records are not in the cache. */
 struct pw_live {
         struct pw_run run;
-        struct pw_program *program;
+        struct pw_sched_program *program;
         struct pw_run_id id;
         uint16_t host_count;     /* its program's */
         uint16_t hosts_in[PW_LIVE_HOST_STATES]; /* how many of its hosts are in each state */
@@ -151,7 +151,7 @@ bool pw_input_never_comes(const struct pw_live *live, uint32_t index);
 struct pw_live *pw_live_find(struct pw_scheduler *scheduler, uint64_t number);
 void pw_live_recycle(struct pw_live *live);
 /* A message to each host that has something of it. */
-void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t node);
+void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t about);
 void pw_live_tell_all(const struct pw_live *live, struct pw_core_message *message, const struct pw_core_body *body);
 void pw_live_free(struct pw_live *live);
 /* It was submitted: decided now, or it waits, for inputs or for its host. */

@@ -58,7 +58,7 @@ static const struct pw_cause *find_cause(const struct pw_live *live, const struc
 enum pw_status pw_live_spoiled(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
                                const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        struct pw_failure *failed = &pw_result_live(live->run.results[message->from])->failed;
+        struct pw_failure *failed = &pw_result_live(live->run.results[message->result])->failed;
 
         (void)host, (void)ret_err;
         if (body->text)

@@ -55,7 +55,7 @@ static struct pw_result_live *result_alloc(struct pw_scheduler *scheduler, uint3
 
 struct pw_result_live *pw_result_new(struct pw_live *live, uint32_t index)
 {
-        struct pw_program *program = live->program;
+        struct pw_sched_program *program = live->program;
         struct pw_result_type *type = program->types[index];
         uint32_t places = program->row.slices[type->value.slice].device_count;
         struct pw_result_live *result = result_alloc(program->scheduler, places);
@@ -169,11 +169,11 @@ static bool tell_once(struct pw_live *live, uint32_t host, uint32_t result)
 enum pw_status pw_live_result(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
                               const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        struct pw_result_live *result = pw_result_live(live->run.results[message->node]);
+        struct pw_result_live *result = pw_result_live(live->run.results[message->result]);
         struct pw_error error;
 
         (void)body, (void)ret_err;
-        if (result->result.status != PW_NOT_READY || !result->untold || !tell_once(live, host, message->node))
+        if (result->result.status != PW_NOT_READY || !result->untold || !tell_once(live, host, message->result))
                 return PW_EXISTS;
         if (--result->untold)
                 return PW_OK;
@@ -190,7 +190,7 @@ struct pw_result_live *pw_result_find(const struct pw_scheduler *scheduler, cons
 {
         struct pw_result_live *result = pw_handles_get(&scheduler->slots, message->slot);
 
-        return result && !result->gone && pw_same_run(&result->maker, &message->run) && result->result.index == message->node ?
+        return result && !result->gone && pw_same_run(&result->maker, &message->run) && result->result.index == message->result ?
                 result : NULL;
 }
 
@@ -246,10 +246,10 @@ enum pw_status pw_result_lost(struct pw_result_live *result, const struct pw_cor
         struct pw_result *open = &result->result;
 
         if (message->status == PW_OK)
-                return lose_place(result, message->from, ret_err);
+                return lose_place(result, message->place, ret_err);
         if (open->status == PW_NOT_READY && open->run && result->untold < result->result.type->slice_hosts)
                 return pw_live_spoiled(pw_live_of(open->run), 0,
-                                       &(struct pw_core_message){ .status = message->status, .from = open->index,
+                                       &(struct pw_core_message){ .status = message->status, .result = open->index,
                                                                   .node = PW_NODE_NONE, .device = message->device },
                                        body, ret_err);
         if (open->status != PW_OK)
@@ -276,8 +276,8 @@ void pw_result_lose_host(struct pw_result_live *result, uint32_t host, const cha
 
 static void tell(const struct pw_result_live *result, enum pw_core_kind kind, uint32_t host)
 {
-        pw_core_tell(result->scheduler, &(struct pw_core_message){ .kind = kind, .run = result->maker, .node = result->result.index,
-                                                                   .slot = result->slot,
+        pw_core_tell(result->scheduler, &(struct pw_core_message){ .kind = kind, .run = result->maker, .slot = result->slot,
+                                                                   .result = result->result.index,
                                                                    .host = result->result.type->hosts[host] }, NULL);
 }
 

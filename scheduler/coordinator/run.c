@@ -24,15 +24,15 @@ static void *carve(char **at, uint64_t count, size_t bytes)
 }
 
 /* One host tells of each result once. */
-static uint64_t told_words(const struct pw_program *program)
+static uint64_t told_words(const struct pw_sched_program *program)
 {
         return program->host_count > 1 ? PW_BITS_WORDS((uint64_t)program->host_count * program->row.result_count) : 0;
 }
 
 /* Beside the one in the record. */
-static uint32_t more_hosts(const struct pw_program *program) { return program->host_count > 1 ? program->host_count : 0; }
+static uint32_t more_hosts(const struct pw_sched_program *program) { return program->host_count > 1 ? program->host_count : 0; }
 
-static size_t live_bytes(const struct pw_program *program)
+static size_t live_bytes(const struct pw_sched_program *program)
 {
         uint64_t inputs = program->row.input_count;
 
@@ -45,13 +45,13 @@ static size_t live_bytes(const struct pw_program *program)
 
 #define IDLE_MAX 4096u /* records of runs that a program keeps to be used again */
 
-static int64_t record_bytes(const struct pw_program *program)
+static int64_t record_bytes(const struct pw_sched_program *program)
 {
         return (int64_t)(live_bytes(program) + PW_HEAP_BYTES + PW_RUN_APART_BYTES +
                          (uint64_t)program->row.input_count * PW_INPUT_APART_BYTES);
 }
 
-static struct pw_live *live_new(struct pw_program *program)
+static struct pw_live *live_new(struct pw_sched_program *program)
 {
         struct pw_live *live = calloc(1, live_bytes(program));
         char *at = (char *)live + pw_round_up(sizeof *live, 16);
@@ -127,7 +127,7 @@ static void reset(struct pw_live *live)
 
 struct pw_run *pw_scheduler_run_new(struct pw_scheduler *scheduler, uint32_t number)
 {
-        struct pw_program *program = pw_table_get(&scheduler->programs, number);
+        struct pw_sched_program *program = pw_table_get(&scheduler->programs, number);
         struct pw_live *live;
 
         if (!program || program->row.freed)
@@ -259,9 +259,9 @@ void pw_live_tell_all(const struct pw_live *live, struct pw_core_message *messag
         }
 }
 
-void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t node)
+void pw_live_tell(const struct pw_live *live, enum pw_core_kind kind, uint32_t about)
 {
-        pw_live_tell_all(live, &(struct pw_core_message){ .kind = kind, .node = node }, NULL);
+        pw_live_tell_all(live, &(struct pw_core_message){ .kind = kind, .about = about }, NULL);
 }
 
 static void release_inputs(struct pw_live *live)
@@ -327,14 +327,14 @@ enum pw_status pw_live_done(struct pw_live *live, uint32_t host, const struct pw
         if (live->hosts[host].state == PW_LIVE_HOST_DONE)
                 return PW_EXISTS;
         pw_live_host_step(live, host, PW_LIVE_HOST_FINISH);
-        live->nodes += message->node;
-        live->nodes_ordered += message->from;
+        live->nodes += message->gangs;
+        live->nodes_ordered += message->ordered;
         if (live->hosts_in[PW_LIVE_HOST_DONE] == live->host_count)
                 pw_live_end(live, PW_RUN_DONE);
         return PW_OK;
 }
 
-static uint32_t gang_count(const struct pw_program *program)
+static uint32_t gang_count(const struct pw_sched_program *program)
 {
         uint32_t count = 0;
 

@@ -14,7 +14,7 @@ static bool took_place(const struct pw_result *input, const struct pw_result *re
 
 static void settle_places(struct pw_live *live)
 {
-        const struct pw_program *program = live->program;
+        const struct pw_sched_program *program = live->program;
 
         for (uint32_t i = 0; i < live->run.result_count; i++) {
                 struct pw_result *result = live->run.results[i];
@@ -86,7 +86,7 @@ static void send_start(struct pw_live *live)
 {
         for (uint32_t i = 0; i < live->run.input_count; i++)
                 if (pw_input_never_comes(live, i))
-                        pw_live_tell_all(live, &(struct pw_core_message){ .kind = PW_CORE_INPUT, .node = i,
+                        pw_live_tell_all(live, &(struct pw_core_message){ .kind = PW_CORE_INPUT, .input = i,
                                                                           .status = live->run.inputs[i].result->status }, NULL);
         if (live->program->plan.column_count == 1 && live->host_count == 1) {
                 pw_live_tell(live, PW_CORE_START, 0);

@@ -39,8 +39,8 @@ static bool is_like_others(const struct pw_host_run *run)
         return true;
 }
 
-enum pw_status pw_admission_fits(const struct pw_program *program, const struct pw_run_id *run, const struct pw_core_input *inputs,
-                                 struct pw_error *ret_err)
+enum pw_status pw_admission_fits(const struct pw_sched_program *program, const struct pw_run_id *run,
+                                 const struct pw_core_input *inputs, struct pw_error *ret_err)
 {
         char need_text[24], have_text[24];
         uint64_t need;
@@ -174,7 +174,7 @@ static void tell_places(struct pw_host_run *run, const struct pw_host_result *re
 {
         const struct pw_program_slice *slice = &run->program->slices[result->type->value.slice];
         struct pw_core_message message = { .kind = PW_CORE_PLACED, .run = run->id, .slot = run->at, .serial = run->serial,
-                                           .host = run->program->scheduler->host, .node = result->index };
+                                           .host = run->program->scheduler->host, .result = result->index };
         struct pw_core_body body = { .rooms = result->rooms, .room_count = slice->here_count };
         struct pw_room *here = run->program->scheduler->telling_rooms;
 

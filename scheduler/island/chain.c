@@ -6,7 +6,7 @@
  */
 #include "scheduler/state.h"
 
-bool pw_chain_init(struct pw_program *program)
+bool pw_chain_init(struct pw_sched_program *program)
 {
         const struct pw_image *image = program->row.image;
 
@@ -23,7 +23,7 @@ bool pw_chain_init(struct pw_program *program)
 
 static void change_use(const struct pw_host_run *run, uint32_t index, enum pw_room_use from, enum pw_room_use to)
 {
-        const struct pw_program *program = run->program;
+        const struct pw_sched_program *program = run->program;
 
         for (uint32_t b = 0; b < program->block_count; b++) {
                 const struct pw_program_block *block = &program->blocks[b];
@@ -85,7 +85,7 @@ static bool pass_on(struct pw_host_run *run, uint32_t index, struct pw_list *fre
 
 static void give_block(struct pw_host_run *run, const struct pw_program_block *block)
 {
-        const struct pw_program *program = run->program;
+        const struct pw_sched_program *program = run->program;
         const struct pw_program_slice *slice = &program->slices[block->slice];
 
         for (uint32_t i = 0; block->bytes && i < slice->here_count; i++) {
@@ -104,7 +104,7 @@ static void give_blocks(struct pw_host_run *run, uint32_t index)
 
 void pw_chain_leave(struct pw_host_run *run, struct pw_list *freed)
 {
-        const struct pw_program *program = run->program;
+        const struct pw_sched_program *program = run->program;
 
         for (uint32_t c = 0; run->placed && c < program->chain_count; c++) {
                 if (program->chains[c].used && !pass_on(run, c, freed))

@@ -54,7 +54,7 @@ void pw_fragment_left(struct pw_fragment *fragment, uint32_t count);
 /* Nothing more is ordered on the devices of `mask`: it leaves them when they have done what they were given. */
 void pw_fragment_leave(struct pw_fragment *fragment, uint64_t mask);
 
-/* ready.c: what keeps a fragment's next gang from being ordered, windows aside */
+/* ready.c: what keeps a fragment's next gang from being ordered, but for windows */
 enum pw_fragment_wait pw_fragment_check(struct pw_fragment *fragment, const struct pw_gang *gang);
 /* It is looked at again when what it waits for, fragment->wait, comes; till then it costs nothing. */
 void pw_fragment_rest(struct pw_fragment *fragment);

@@ -60,7 +60,7 @@ static void recycle(struct pw_host_result *result)
 
 struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t index, uint32_t slot)
 {
-        struct pw_program *program = run->program;
+        struct pw_sched_program *program = run->program;
         struct pw_scheduler *scheduler = program->scheduler;
         struct pw_result_type *type = program->types[index];
         uint32_t places = program->row.slices[type->value.slice].device_count;
@@ -107,7 +107,7 @@ void pw_host_result_member_done(struct pw_host_result *result)
         if (!--result->left)
                 pw_core_tell(result->scheduler,
                              &(struct pw_core_message){ .kind = PW_CORE_RESULT, .run = result->run, .slot = result->maker->at,
-                                                        .host = result->scheduler->host, .node = result->index }, NULL);
+                                                        .host = result->scheduler->host, .result = result->index }, NULL);
 }
 
 bool pw_host_result_is_here(const struct pw_host_result *result, uint32_t place)

@@ -20,10 +20,10 @@ enum pw_status pw_host_input(struct pw_host_run *run, const struct pw_core_messa
         struct pw_message *to_boards;
 
         (void)body;
-        if (message->node >= run->program->row.input_count || message->status == PW_OK)
+        if (message->input >= run->program->row.input_count || message->status == PW_OK)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no input %u, or it is no error",
-                                    (unsigned long)run->id.number, message->node);
-        input = &run->inputs[message->node];
+                                    (unsigned long)run->id.number, message->input);
+        input = &run->inputs[message->input];
         if (run->state != PW_HOST_RUN_RESERVED || !input->result || input->status != PW_OK ||
             input->result->ordered == input->result->islands)
                 return PW_EXISTS;
@@ -31,7 +31,7 @@ enum pw_status pw_host_input(struct pw_host_run *run, const struct pw_core_messa
         input->in_place = false;
         to_boards = pw_action_message(run->program->scheduler, PW_MSG_INPUT);
         to_boards->run = pw_run_ref(run);
-        to_boards->node = message->node;
+        to_boards->node = message->input;
         to_boards->status = message->status;
         return PW_OK;
 }
@@ -141,8 +141,8 @@ static void over(struct pw_host_run *run, enum pw_host_run_event how)
         pw_requester_forget_run(run->requester, run);
         pw_list_append(&scheduler->actions.ended_host_runs, &run->link);
         pw_host_run_let_go(run);
-        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_DONE, .node = pw_host_run_nodes(run),
-                                                    .from = pw_host_run_ordered(run) }, NULL);
+        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_DONE, .gangs = pw_host_run_nodes(run),
+                                                    .ordered = pw_host_run_ordered(run) }, NULL);
 }
 
 enum pw_status pw_host_cancel(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
@@ -159,7 +159,7 @@ enum pw_status pw_host_cancel(struct pw_host_run *run, const struct pw_core_mess
         pw_chain_let_go(run);
         run->cancelled = true;
         pw_action_message(run->program->scheduler, PW_MSG_CANCEL)->run = pw_run_ref(run);
-        if (message->node)
+        if (message->unread)
                 stop(run);
         return PW_OK;
 }
@@ -185,9 +185,9 @@ enum pw_status pw_host_expire(struct pw_host_run *run, const struct pw_core_mess
         uint64_t seq;
 
         (void)ret_err;
-        if (run->state != PW_HOST_RUN_RESERVED || message->node <= run->expired)
+        if (run->state != PW_HOST_RUN_RESERVED || message->nth <= run->expired)
                 return PW_EXISTS;
-        run->expired = message->node;
+        run->expired = message->nth;
         for (uint32_t i = 0; i < run->program->device_count; i++) {
                 struct pw_device *device = run->program->devices[i].device;
                 struct pw_action *action;

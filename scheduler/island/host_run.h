@@ -54,7 +54,7 @@ struct pw_host_run {
         uint32_t at;             /* its slot at the coordinator: pw_core_message.slot */
         uint32_t slot;           /* its slot in boards: pw_run_ref.slot; it stays this record's from run to run */
         uint64_t number;         /* by which boards know it */
-        struct pw_program *program;
+        struct pw_sched_program *program;
         enum pw_host_run_state state; /* pw_host_run_step() */
         bool sequential;
         bool at_once;            /* it was to have rooms at once, or be refused */

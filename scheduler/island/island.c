@@ -265,7 +265,7 @@ static void order_fragment(struct turn *turn, struct pw_fragment *fragment)
 }
 
 /* Whoever is woken by what is ordered comes before the next at the front. */
-static void order_parts(struct turn *turn)
+static void order_fragments(struct turn *turn)
 {
         struct pw_island *island = turn->island;
 
@@ -290,7 +290,7 @@ void pw_island_turn(struct pw_island *island)
 
         if (action == &actions->spare)
                 return;
-        order_parts(&turn);
+        order_fragments(&turn);
         island->dirty = turn.no_memory;
         if (!turn.count && actions->count == at + 1) {
                 actions->count--;

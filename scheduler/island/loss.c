@@ -29,10 +29,10 @@ static void lose_result(const struct pw_host_result *result, const struct pw_dev
 
         if (result->left) {
                 message.slot = result->maker->at;
-                message.from = result->index;
+                message.result = result->index;
                 message.node = PW_NODE_NONE;
         } else {
-                message.node = result->index;
+                message.result = result->index;
         }
         lost_sentence(result->scheduler, device, &error);
         pw_core_tell(result->scheduler, &message, &(struct pw_core_body){ .text = error.text });
@@ -44,8 +44,8 @@ static void lose_place(const struct pw_host_result *result, const struct pw_devi
         struct pw_core_message message = about(result, device, PW_CORE_LOST);
 
         message.status = PW_OK;
-        message.node = result->index;
-        message.from = place;
+        message.result = result->index;
+        message.place = place;
         pw_core_tell(result->scheduler, &message, NULL);
 }
 
@@ -103,7 +103,7 @@ static void fail_gang(struct pw_scheduler *scheduler, struct pw_device *device, 
         pw_host_tell(run, &failed, device->lost_text);
         failed.kind = PW_CORE_SPOILED;
         for (uint32_t i = 0; i < gang->result_count; i++) {
-                failed.from = run->program->plan.written[gang->first_result + i];
+                failed.result = run->program->plan.written[gang->first_result + i];
                 pw_host_tell(run, &failed, NULL);
         }
 }
@@ -177,7 +177,7 @@ void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t number, const 
                 return;
         }
         message.kind = PW_CORE_SPOILED;
-        message.from = report->result;
+        message.result = report->result;
         message.node = report->cause_node;
         message.device = report->cause_device;
         if (status == PW_DEVICE_LOST && message.device.host == scheduler->host)

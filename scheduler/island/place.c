@@ -55,7 +55,7 @@ void pw_place_inputs(struct pw_host_run *run)
 /* Bytes on each of the program's devices that the results in place need not have. */
 static void subtract_saved(const struct pw_host_run *run, uint64_t bytes[PW_DEVICES_MAX])
 {
-        const struct pw_program *program = run->program;
+        const struct pw_sched_program *program = run->program;
 
         for (uint32_t i = 0; i < run->program->row.input_count; i++) {
                 const struct pw_program_input *input = &program->inputs[i];
@@ -69,7 +69,7 @@ static void subtract_saved(const struct pw_host_run *run, uint64_t bytes[PW_DEVI
 }
 
 /* What a run updates in place lies on the device too: it takes as much, whoever brought it. */
-enum pw_status pw_place_check(const struct pw_program *program, struct pw_error *ret_err)
+enum pw_status pw_place_check(const struct pw_sched_program *program, struct pw_error *ret_err)
 {
         char need_text[24], have_text[24], more_text[16];
 
@@ -87,7 +87,7 @@ enum pw_status pw_place_check(const struct pw_program *program, struct pw_error 
         return PW_OK;
 }
 
-uint64_t pw_place_least(const struct pw_program *program, const struct pw_core_input *inputs)
+uint64_t pw_place_least(const struct pw_sched_program *program, const struct pw_core_input *inputs)
 {
         uint64_t need = 0;
 
@@ -280,7 +280,7 @@ static bool take_all(struct taking *taking)
         return false;
 }
 
-static void join_free_rooms(const struct pw_program *program)
+static void join_free_rooms(const struct pw_sched_program *program)
 {
         for (uint32_t i = 0; i < program->device_count; i++)
                 pw_range_join(program->devices[i].rooms->range);
@@ -320,7 +320,7 @@ static enum pw_place_verdict lacking(struct pw_host_run *run, const struct pw_de
 /* What each of the program's devices is to give: nothing for what is in place or taken over. */
 static void needed(const struct taking *taking, uint64_t ret_bytes[PW_DEVICES_MAX])
 {
-        const struct pw_program *program = taking->run->program;
+        const struct pw_sched_program *program = taking->run->program;
 
         for (uint32_t i = 0; i < program->device_count; i++)
                 ret_bytes[i] = program->devices[i].bytes;
@@ -349,7 +349,7 @@ static enum pw_place_verdict over_quota(struct pw_host_run *run, uint64_t need)
 static enum pw_place_verdict try(struct taking *taking)
 {
         struct pw_host_run *run = taking->run;
-        const struct pw_program *program = run->program;
+        const struct pw_sched_program *program = run->program;
         enum pw_place_verdict verdict = PW_PLACED;
         uint64_t need[PW_DEVICES_MAX], all = 0;
 
@@ -374,7 +374,7 @@ static bool waits_elsewhere(const struct pw_host_run *run) { return run->shared 
 /* Who may not wait takes over from nobody who does. */
 static bool would_wait(const struct taking *taking)
 {
-        const struct pw_program *program = taking->run->program;
+        const struct pw_sched_program *program = taking->run->program;
 
         for (uint32_t c = 0; taking->run->at_once && c < program->chain_count; c++) {
                 const struct pw_host_run *ahead = program->chains[c].used ? ahead_in(taking, c) : NULL;

@@ -40,7 +40,7 @@ static void *at(const struct writer *writer, uint32_t offset) { return writer->b
 
 static uint32_t write_rooms(struct writer *writer, const struct pw_host_run *run, uint32_t block)
 {
-        const struct pw_program *program = run->program;
+        const struct pw_sched_program *program = run->program;
         const struct pw_program_slice *slice = &program->slices[program->blocks[block].slice];
         uint32_t offset = fragment(writer, slice->here_count, sizeof(struct pw_run_room));
         struct pw_run_room *rooms = at(writer, offset);
@@ -129,7 +129,7 @@ static void write_input(struct writer *writer, const struct pw_host_run *run, ui
 /* The same walk counts and writes. Returns the bytes of the record. */
 static uint32_t write_record(struct writer *writer, const struct pw_host_run *run)
 {
-        const struct pw_program *program = run->program;
+        const struct pw_sched_program *program = run->program;
         const struct pw_image *image = program->row.image;
         struct pw_run_record none, *record = &none;
         uint32_t *blocks, *results;
@@ -163,7 +163,7 @@ static uint32_t write_record(struct writer *writer, const struct pw_host_run *ru
 /* What is the program's, and the numbers that are written as gangs are ordered. */
 static void write_constants(const struct pw_host_run *run, struct pw_run_record *record)
 {
-        const struct pw_program *program = run->program;
+        const struct pw_sched_program *program = run->program;
         const struct pw_image_place *place = &program->row.place;
         uint32_t *numbers = (uint32_t *)((char *)record + record->island_numbers), line = place->slices;
         uint32_t *slices = (uint32_t *)((char *)record + record->slices);
@@ -188,7 +188,7 @@ static void write_constants(const struct pw_host_run *run, struct pw_run_record 
 /* All runs of a program have as much but for what their inputs are. */
 static uint32_t record_bytes(const struct pw_host_run *run)
 {
-        struct pw_program *program = run->program;
+        struct pw_sched_program *program = run->program;
         struct writer counter = { NULL, 0 };
         uint64_t shards = 0;
 

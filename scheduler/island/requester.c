@@ -19,7 +19,8 @@ struct pw_requester *pw_requester_next(const struct pw_scheduler *scheduler, uin
         return pw_table_next(&scheduler->requesters, cursor);
 }
 
-struct pw_program *pw_requester_program(const struct pw_scheduler *scheduler, const struct pw_requester *requester, uint32_t number)
+struct pw_sched_program *pw_requester_program(const struct pw_scheduler *scheduler, const struct pw_requester *requester,
+                                              uint32_t number)
 {
         return pw_table_get(requester == scheduler->own ? &scheduler->programs : &requester->programs, number);
 }
@@ -136,7 +137,7 @@ static const struct pw_core_body nothing;
 /* Behind a PREPARE it goes on until its devices are done with it; before, it has rooms at most, or a place in the queue. */
 static void end_run(struct pw_host_run *run)
 {
-        struct pw_core_message message = { .serial = run->serial, .node = 1 };
+        struct pw_core_message message = { .serial = run->serial, .unread = 1 };
 
         if (!run->recorded) {
                 if (pw_host_give_back(run, &message, &nothing, NULL) != PW_OK)
@@ -150,7 +151,7 @@ static void end_run(struct pw_host_run *run)
 /* One that ends may take others along. */
 void pw_requester_give_up(struct pw_scheduler *scheduler, struct pw_requester *requester)
 {
-        struct pw_program *program;
+        struct pw_sched_program *program;
 
         requester->given_up = true;
         requester->ends_us = scheduler->now_us + scheduler->cancelled_us;
@@ -160,7 +161,7 @@ void pw_requester_give_up(struct pw_scheduler *scheduler, struct pw_requester *r
         for (uint32_t i = 0; i < requester->result_capacity; i++)
                 if (requester->results[i])
                         pw_host_result_release(requester->results[i]);
-        pw_list_each(&scheduler->all_programs, program, struct pw_program, of_all)
+        pw_list_each(&scheduler->all_programs, program, struct pw_sched_program, of_all)
                 if (program->requester == requester)
                         pw_scheduler_program_free(scheduler, program->row.program);
 }
@@ -194,7 +195,7 @@ void pw_requesters_expire(struct pw_scheduler *scheduler, uint64_t now_us)
                         struct pw_host_run *run = requester->runs[slot];
 
                         if (run)
-                                (void)pw_host_expire(run, &(struct pw_core_message){ .node = run->expired + 1 }, &why, NULL);
+                                (void)pw_host_expire(run, &(struct pw_core_message){ .nth = run->expired + 1 }, &why, NULL);
                 }
         }
 }

@@ -23,7 +23,7 @@ struct pw_requester {
         uint32_t result_capacity;
         uint64_t reservations;           /* the serial of its last RESERVE */
         /* Of another host's: */
-        struct pw_table programs;        /* by its numbers: struct pw_program */
+        struct pw_table programs;        /* by its numbers: struct pw_sched_program */
         struct pw_table numbers;         /* struct pw_host_run, by its number to boards */
 };
 
@@ -38,7 +38,7 @@ void pw_requester_give_up(struct pw_scheduler *scheduler, struct pw_requester *r
 uint64_t pw_requesters_next_us(const struct pw_scheduler *scheduler);
 void pw_requesters_expire(struct pw_scheduler *scheduler, uint64_t now_us);
 /* Its program of that number; NULL: none. */
-struct pw_program *pw_requester_program(const struct pw_scheduler *scheduler, const struct pw_requester *requester,
+struct pw_sched_program *pw_requester_program(const struct pw_scheduler *scheduler, const struct pw_requester *requester,
                                         uint32_t number);
 
 /* A run of it has this slot from here on, until it is forgotten. False: out of memory. */

@@ -16,7 +16,7 @@ static void *carve(char **at, uint64_t count, size_t bytes)
         return array;
 }
 
-static uint64_t stand_count(const struct pw_program *program)
+static uint64_t stand_count(const struct pw_sched_program *program)
 {
         uint64_t count = 0;
 
@@ -25,7 +25,7 @@ static uint64_t stand_count(const struct pw_program *program)
         return count;
 }
 
-static size_t run_bytes(const struct pw_program *program)
+static size_t run_bytes(const struct pw_sched_program *program)
 {
         uint64_t columns = program->plan.column_count;
 
@@ -38,7 +38,7 @@ static size_t run_bytes(const struct pw_program *program)
                pw_round_up(program->chain_count * sizeof(struct pw_hold), 16);
 }
 
-static int64_t kept_bytes(const struct pw_program *program) { return (int64_t)(run_bytes(program) + PW_HEAP_BYTES); }
+static int64_t kept_bytes(const struct pw_sched_program *program) { return (int64_t)(run_bytes(program) + PW_HEAP_BYTES); }
 
 /* False: out of memory. Who gives one back finds room for it. */
 static bool take_slot(struct pw_scheduler *scheduler, uint32_t *ret_slot)
@@ -56,7 +56,7 @@ static bool take_slot(struct pw_scheduler *scheduler, uint32_t *ret_slot)
 
 static void init_fragment(struct pw_host_run *run, uint32_t column, uint32_t *noticed, struct pw_stand *stands)
 {
-        const struct pw_program *program = run->program;
+        const struct pw_sched_program *program = run->program;
         struct pw_fragment *fragment = &run->fragments[column];
 
         *fragment = (struct pw_fragment){ .run = run, .plan = &program->plan.columns[column], .column = column,
@@ -69,7 +69,7 @@ static void init_fragment(struct pw_host_run *run, uint32_t column, uint32_t *no
 }
 
 /* NULL: out of memory. */
-static struct pw_host_run *run_new(struct pw_program *program)
+static struct pw_host_run *run_new(struct pw_sched_program *program)
 {
         struct pw_host_run *run = calloc(1, run_bytes(program));
         char *at = (char *)run + pw_round_up(sizeof *run, 16);
@@ -157,7 +157,7 @@ static void reset(struct pw_host_run *run)
 
 /* --- RESERVE -------------------------------------------------------------------------------------------------------------- */
 
-static struct pw_host_run *take_record(struct pw_program *program)
+static struct pw_host_run *take_record(struct pw_sched_program *program)
 {
         struct pw_host_run *run;
 
@@ -250,7 +250,7 @@ void pw_host_run_let_go(struct pw_host_run *run)
 static enum pw_status refuse(struct pw_scheduler *scheduler, const struct pw_core_message *of, enum pw_core_refusal what,
                              const struct pw_error *why)
 {
-        pw_core_tell(scheduler, &(struct pw_core_message){ .kind = PW_CORE_REFUSED, .status = why->status, .node = what,
+        pw_core_tell(scheduler, &(struct pw_core_message){ .kind = PW_CORE_REFUSED, .status = why->status, .refusal = what,
                                                            .run = of->run, .slot = of->slot, .serial = of->serial,
                                                            .host = scheduler->host },
                      &(struct pw_core_body){ .text = why->text });
@@ -273,17 +273,17 @@ static void drop(struct pw_host_run *run, enum pw_host_run_event how)
 
 static void tell_refused(const struct pw_host_run *run, enum pw_core_refusal what, const struct pw_error *why)
 {
-        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_REFUSED, .status = why->status, .node = what,
+        pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_REFUSED, .status = why->status, .refusal = what,
                                                      .arrival = run->arrival }, why->text);
 }
 
 static enum pw_status find_program(struct pw_scheduler *scheduler, const struct pw_requester *requester,
                                    const struct pw_core_message *message, const struct pw_core_body *body,
-                                   struct pw_program **ret_program, struct pw_error *ret_err)
+                                   struct pw_sched_program **ret_program, struct pw_error *ret_err)
 {
-        *ret_program = pw_requester_program(scheduler, requester, message->node);
+        *ret_program = pw_requester_program(scheduler, requester, message->program);
         if (!*ret_program)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "program %u of run %lu is not here", message->node,
+                return pw_error_set(ret_err, PW_NOT_FOUND, "program %u of run %lu is not here", message->program,
                                     (unsigned long)message->run.number);
         if (body->input_count != (*ret_program)->row.input_count)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has %u inputs, its program %u",
@@ -295,7 +295,7 @@ enum pw_status pw_host_expect(struct pw_scheduler *scheduler, const struct pw_co
                               const struct pw_core_body *body, struct pw_error *ret_err)
 {
         const struct pw_requester *requester = pw_requester_of(scheduler, &message->run);
-        struct pw_program *program;
+        struct pw_sched_program *program;
         enum pw_status status = find_program(scheduler, requester, message, body, &program, ret_err);
         struct pw_error why;
 
@@ -304,8 +304,8 @@ enum pw_status pw_host_expect(struct pw_scheduler *scheduler, const struct pw_co
         return refuse(scheduler, message, PW_REFUSED_EXPECTED, &why);
 }
 
-static enum pw_status reserve(struct pw_program *program, struct pw_requester *requester, const struct pw_core_message *message,
-                              const struct pw_core_body *body, struct pw_error *ret_why)
+static enum pw_status reserve(struct pw_sched_program *program, struct pw_requester *requester,
+                              const struct pw_core_message *message, const struct pw_core_body *body, struct pw_error *ret_why)
 {
         struct pw_scheduler *scheduler = program->scheduler;
         struct pw_host_run *run = take_record(program);
@@ -317,9 +317,9 @@ static enum pw_status reserve(struct pw_program *program, struct pw_requester *r
                 run->at = message->slot;
                 run->serial = message->serial;
                 run->arrival = message->arrival ? message->arrival : ++scheduler->arrivals;
-                run->sequential = message->from & PW_RESERVE_SEQUENTIAL;
-                run->at_once = message->from & PW_RESERVE_AT_ONCE;
-                run->shared = message->from & PW_RESERVE_SHARED;
+                run->sequential = message->how & PW_RESERVE_SEQUENTIAL;
+                run->at_once = message->how & PW_RESERVE_AT_ONCE;
+                run->shared = message->how & PW_RESERVE_SHARED;
                 if (run->shared)
                         pw_list_init(&run->unadmitted);
                 run->requester = requester;
@@ -350,7 +350,7 @@ static enum pw_status reserve(struct pw_program *program, struct pw_requester *r
 #define SLOTS_MAX (UINT32_C(1) << 24) /* of a coordinator's records */
 
 /* Places that nobody has, as many as its program has results. */
-static enum pw_status check_slots(const struct pw_program *program, const struct pw_requester *requester,
+static enum pw_status check_slots(const struct pw_sched_program *program, const struct pw_requester *requester,
                                   const struct pw_core_message *message, const struct pw_core_body *body, struct pw_error *ret_err)
 {
         unsigned long number = (unsigned long)message->run.number;
@@ -372,13 +372,13 @@ enum pw_status pw_host_reserve(struct pw_scheduler *scheduler, const struct pw_c
 {
         struct pw_requester *requester = pw_requester_of(scheduler, &message->run);
         const struct pw_host_run *here;
-        struct pw_program *program;
+        struct pw_sched_program *program;
         struct pw_error why;
         enum pw_status status;
 
-        if (message->from > PW_RESERVE_BITS)
+        if (message->how > PW_RESERVE_BITS)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is to be reserved in the way %x",
-                                    (unsigned long)message->run.number, message->from);
+                                    (unsigned long)message->run.number, message->how);
         if (message->serial <= requester->reservations)
                 return PW_EXISTS;
         here = pw_requester_run(requester, message->slot);

@@ -17,7 +17,7 @@ struct pw_hold {                 /* of the blocks of one chain */
 
 /* admission.c */
 /* May its tenant ever have as much as the run needs, where all is updated in place that can be? Errors: PW_TOO_LARGE. */
-PW_MUST_CHECK enum pw_status pw_admission_fits(const struct pw_program *program, const struct pw_run_id *run,
+PW_MUST_CHECK enum pw_status pw_admission_fits(const struct pw_sched_program *program, const struct pw_run_id *run,
                                                const struct pw_core_input *inputs, struct pw_error *ret_err);
 /* It waits for its turn, by run->arrival. Errors: PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_admission_enter(struct pw_host_run *run, struct pw_error *ret_err);
@@ -48,8 +48,8 @@ enum pw_place_verdict pw_place_run(struct pw_host_run *run);
 /* What was placed is not: what it was to update in place is as before, its blocks go. Its results have theirs until released. */
 void pw_place_undo(struct pw_host_run *run);
 /* Bytes that a run with such inputs needs of all devices together, if all is updated in place that can be. */
-uint64_t pw_place_least(const struct pw_program *program, const struct pw_core_input *inputs);
+uint64_t pw_place_least(const struct pw_sched_program *program, const struct pw_core_input *inputs);
 /* Can a run of it ever fit into its devices? Errors: PW_TOO_LARGE. */
-PW_MUST_CHECK enum pw_status pw_place_check(const struct pw_program *program, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_place_check(const struct pw_sched_program *program, struct pw_error *ret_err);
 
 #endif

@@ -158,10 +158,10 @@ static uint8_t *take_body(struct segment *segment, struct pw_object *object, uin
         return segment->map.base + segment->layout.room_offset + offset;
 }
 
-/* Where the entry of a lost value says {offset, bytes} of why; its list of shards stays, for who is reading that. */
-static uint64_t *loss_of(const struct segment *segment, const struct pw_object *object)
+/* Why its value is lost; its list of shards stays, for who is reading that. */
+static struct pw_loss_text *loss_of(const struct segment *segment, const struct pw_object *object)
 {
-        return pw_segment_entry(segment, object->slot)->body.dims;
+        return &pw_segment_entry(segment, object->slot)->body.loss;
 }
 
 uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_object *object)
@@ -169,16 +169,16 @@ uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_obj
         uint64_t list_bytes = (uint64_t)object->body_lines * PW_LINE_BYTES;
 
         return segment->layout.kind == PW_SEGMENT_FUTURES ?
-                list_bytes + pw_round_up(loss_of(segment, object)[1], PW_LINE_BYTES) : 0;
+                list_bytes + pw_round_up(loss_of(segment, object)->bytes, PW_LINE_BYTES) : 0;
 }
 
 void pw_future_give_body(struct segment *segment, struct pw_object *object)
 {
-        uint64_t *loss = loss_of(segment, object);
+        struct pw_loss_text *loss = loss_of(segment, object);
 
-        if (loss[1])
-                pw_range_give(segment->rooms, loss[0] - segment->layout.room_offset, loss[1]);
-        loss[0] = loss[1] = 0;
+        if (loss->bytes)
+                pw_range_give(segment->rooms, loss->offset - segment->layout.room_offset, loss->bytes);
+        *loss = (struct pw_loss_text){ 0 };
         pw_range_give(segment->rooms, (uint64_t)object->body * PW_LINE_BYTES, (uint64_t)object->body_lines * PW_LINE_BYTES);
         object->body_lines = 0;
         segment->changes++;
@@ -245,14 +245,14 @@ static void write_text(struct segment *segment, struct pw_object *object, const 
 
 static void write_loss(struct segment *segment, struct pw_object *object, const char *text)
 {
-        uint64_t *loss = loss_of(segment, object), bytes = text_bytes(text), offset;
+        struct pw_loss_text *loss = loss_of(segment, object);
+        uint64_t bytes = text_bytes(text), offset;
 
         if (segment->layout.kind != PW_SEGMENT_FUTURES || !bytes || !take_lines(segment, bytes, &offset))
                 return;
-        loss[0] = segment->layout.room_offset + offset;
-        loss[1] = bytes;
+        *loss = (struct pw_loss_text){ segment->layout.room_offset + offset, bytes };
         segment->changes++;
-        copy_text(segment->map.base + loss[0], text);
+        copy_text(segment->map.base + loss->offset, text);
 }
 
 void pw_store_decide(struct pw_store *store, struct pw_object *object, const struct pw_decision *decision, uint64_t now_us)

@@ -344,8 +344,8 @@ static void test_lost(void **state)
         pw_store_decide(r.f.store, claim(&r, place, 1), &ready, 0);
         pw_store_lose(r.f.store, fixture_known(&r.f, place), PW_DEVICE_LOST, "device h0:1 was lost: SIGKILL", 0);
         pw_store_lose(r.f.store, claim(&r, pending, 2), PW_DEVICE_LOST, "device h0:1 was lost: SIGKILL", 0);
-        assert_string_equal(r.f.futures.base + place.entry->body.dims[0], "device h0:1 was lost: SIGKILL");
-        assert_int_equal(place.entry->body.dims[1], strlen("device h0:1 was lost: SIGKILL") + 1);
+        assert_string_equal(r.f.futures.base + place.entry->body.loss.offset, "device h0:1 was lost: SIGKILL");
+        assert_int_equal(place.entry->body.loss.bytes, strlen("device h0:1 was lost: SIGKILL") + 1);
         assert_memory_equal(r.f.futures.base + place.entry->room_offset, &two, sizeof two.list); /* somebody may be reading it */
         fixture_check(&r.f);
         assert_true(pw_entry_load(place.entry) == pw_word_make(PW_ENTRY_LOST, PW_ENTRY_SHARDED, place.generation, PW_DEVICE_LOST));
@@ -354,7 +354,7 @@ static void test_lost(void **state)
         fixture_drop(&r.f, r.ann, place);
         fixture_reclaim(&r.f);
         assert_int_equal(fixture_count(&r.f, PW_STORE_FREE_RESULT), 1);
-        assert_int_equal(place.entry->body.dims[1], 0);
+        assert_int_equal(place.entry->body.loss.bytes, 0);
         fixture_close(&r.f);
 }
 

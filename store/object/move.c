@@ -231,7 +231,7 @@ static enum pw_status settle(struct pw_store *store, struct pw_object *object, s
         one.list = (struct pw_shard_list){ .shard_count = 1, .dtype = old->dtype, .mesh = { 1, 1 }, .dims = old->dims };
         pw_bits_clear(pw_shard_list_lost(&one.list), 1);
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
-                one.list.sharding.axis[axis].lay = PW_LAY_BROADCAST;
+                one.list.sharding.axis[axis].layout = PW_LAYOUT_BROADCAST;
         /* Read once more: its client may have changed what it says since it was compared. */
         if (!put_place(store, with, &one.list.shards[0]) ||
             one.list.shards[0].bytes != pw_segment_entry(segment, object->slot)->bytes) {

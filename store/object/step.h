@@ -42,7 +42,7 @@ static inline void pw_object_stepped(const struct pw_store *store, struct pw_obj
                                      enum pw_entry_state to, enum pw_object_event event)
 {
         if (event == PW_OBJECT_CLOSE)
-                object->closing = (uint8_t)from & 0xf;
+                object->closing = (uint8_t)(from & PW_ENTRY_STATE);
         else if (to != PW_ENTRY_CLOSING && from == PW_ENTRY_CLOSING)
                 object->closing = 0;
         else if (to == PW_ENTRY_CLOSING)

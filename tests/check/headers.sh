@@ -31,8 +31,8 @@ done
 cat >"$work/words.cc" <<'END'
 #include "pathways.h"
 static_assert(PW_DIMS(2, 3u, uint64_t{ 4 }).rank == 3 && PW_DIMS(2, 3).dim[1] == 3 && PW_SCALAR.rank == 0, "dims");
-static_assert(PW_SPLIT(1).axis[0].dim == 1 && PW_PARTIAL(PW_MAX).axis[0].op == PW_MAX && PW_BROADCAST.axis[1].lay == PW_LAY_BROADCAST, "lays");
-static_assert(PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_SPLIT(1)).axis[1].lay == PW_LAY_SPLIT, "two axes");
+static_assert(PW_SPLIT(1).axis[0].dim == 1 && PW_PARTIAL(PW_MAX).axis[0].op == PW_MAX && PW_BROADCAST.axis[1].layout == PW_LAYOUT_BROADCAST, "layouts");
+static_assert(PW_SHARDING(PW_AXIS_BROADCAST, PW_AXIS_SPLIT(1)).axis[1].layout == PW_LAYOUT_SPLIT, "two axes");
 pw_status words(pw_program *program, pw_slice *slice, pw_future *&future, unsigned dim)
 {
         pw_value *x = pw_input(program, slice, PW_F32, PW_DIMS(dim, 3), PW_SPLIT(dim), PW_DONATED);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# No two folders define the same function, or the same struct, union or enum tag; inside daemon/ its sub folders count. What is static is
-# its file's own, and so is a tag without pw_ that a .c defines. A table's kinds define the one type that they fill, in one folder.
+# No two folders, at any level, define the same function, or the same struct, union or enum tag. What is static is its file's own, and
+# so is a tag without pw_ that a .c defines. A table's kinds define the one type that they fill, in one folder.
 # Tests stand in for functions of the product, and are not looked at.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
@@ -8,17 +8,13 @@
 # Known, and why.
 cat >"$work/known" <<'END'
 function/main every program has one
-tag/pw_program in libclient/ it is the public one; scheduler/ has another
 END
 
 # Prints a line for each definition: kind and name, folder, place. A function begins in the first column and its body does too, or
 # stands in the same line.
 # shellcheck disable=SC2046
 awk '
-        function folder(path,   count, parts) {
-                count = split(path, parts, "/")
-                return parts[1] == "daemon" && count > 2 ? parts[1] "/" parts[2] : parts[1]
-        }
+        function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
         FNR == 1 { head = "" }
         /^(struct|union|enum) [a-z_0-9]+ \{/ {
                 if (FILENAME ~ /\.h$/ || $2 ~ /^pw_/) print "tag/" $2, folder(FILENAME), FILENAME ":" FNR

@@ -151,7 +151,7 @@ static void program_fill(struct broken *broken, struct parts *parts)
         pathways__wire__program__init(program);
         pathways__wire__value_type__init(&parts->type);
         pathways__wire__axis_sharding__init(&parts->axis);
-        parts->axis.lay = (uint32_t)twist(broken, PW_LAY_BROADCAST);
+        parts->axis.layout = (uint32_t)twist(broken, PW_LAYOUT_BROADCAST);
         parts->axis.dim = (uint32_t)twist(broken, 0);
         parts->type.dtype = (uint32_t)twist(broken, PW_F64);
         parts->dims[0] = twist(broken, 4);
@@ -315,7 +315,7 @@ static void spoil_shards(struct broken *broken, struct pw_entry *entry)
         list->dims.rank = (uint32_t)twist(broken, 1);
         list->dims.dim[0] = twist(broken, 4);
         list->dims.dim[1] = twist(broken, 0);
-        list->sharding.axis[0].lay = (uint8_t)twist(broken, PW_LAY_SPLIT);
+        list->sharding.axis[0].layout = (uint8_t)twist(broken, PW_LAYOUT_SPLIT);
         list->sharding.axis[0].dim = (uint8_t)twist(broken, 0);
         list->sharding.axis[0].op = (uint8_t)twist(broken, 0);
         for (uint32_t i = 0; i < 2; i++)

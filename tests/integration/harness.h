@@ -69,7 +69,7 @@ size_t it_rows(const struct pw_listing *listing);
 int64_t it_number(const struct pw_listing *listing, size_t row, const char *key);
 const char *it_text(const struct pw_listing *listing, size_t row, const char *key);
 /* The number at `key` of the only or first row of `what`. */
-int64_t it_look(struct pw_session *session, const char *what, const char *key);
+int64_t it_listed(struct pw_session *session, const char *what, const char *key);
 /* Ask again until `is_so` says yes; it is handed the listing of `what`. Fails the test, with the rows, after 25 s. */
 void it_until(struct pw_session *session, const char *what, bool (*is_so)(const struct pw_listing *listing, void *context),
               void *context);

@@ -47,7 +47,7 @@ const char *it_text(const struct pw_listing *listing, size_t row, const char *ke
         return found && found->value_case == PATHWAYS__WIRE__CELL__VALUE_TEXT ? found->text : "";
 }
 
-int64_t it_look(struct pw_session *session, const char *what, const char *key)
+int64_t it_listed(struct pw_session *session, const char *what, const char *key)
 {
         struct pw_listing *listing = it_list(session, what, NULL);
         int64_t number = it_number(listing, 0, key);

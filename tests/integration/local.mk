@@ -1,7 +1,7 @@
 # Tests with real processes; each starts its own daemon from this build tree.
 integration_tests =
 integration_sources = tests/integration/group.c tests/integration/group.h tests/integration/harness.c  \
-	tests/integration/harness.h tests/integration/look.c tests/integration/others.c tests/integration/trace.c  \
+	tests/integration/harness.h tests/integration/listed.c tests/integration/others.c tests/integration/trace.c  \
 	tests/integration/trace.h
 integration_folder = tests/integration/folder.c tests/integration/folder.h
 integration_metrics = tests/integration/operator/exposition.c tests/integration/operator/exposition.h  \

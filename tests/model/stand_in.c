@@ -6,7 +6,7 @@
 #include "daemon/client/client.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/name.h"
-#include "daemon/client/onlooker.h"
+#include "daemon/client/observer.h"
 #include "daemon/effect.h"
 #include "daemon/http/http.h"
 #include "daemon/inspect/list.h"
@@ -112,7 +112,7 @@ bool pw_boards_poll(struct pw_boards *boards, struct pw_scheduler *scheduler, ui
         (void)boards, (void)scheduler, (void)now_us;
         return false;
 }
-void pw_child_boards_look(struct pw_daemon *daemon) { (void)daemon; }
+void pw_child_boards_scan(struct pw_daemon *daemon) { (void)daemon; }
 bool pw_boards_sleep(struct pw_boards *boards, struct pw_scheduler *scheduler, uint64_t now_us)
 {
         return pw_boards_poll(boards, scheduler, now_us);
@@ -131,7 +131,7 @@ uint64_t pw_describe_next_us(const struct pw_daemon *daemon) { (void)daemon; ret
 void pw_states_follow(struct pw_daemon *daemon) { (void)daemon; }
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 static void moved(struct pw_daemon *daemon, const struct pw_moved *move) { (void)daemon, (void)move; }
-const struct pw_onlooker world_onlooker = { .moved = moved };
+const struct pw_client_observer world_observer = { .moved = moved };
 void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_traces_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }

@@ -4,7 +4,7 @@
 #include "daemon/client/client.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/scan.h"
-#include "daemon/client/onlooker.h"
+#include "daemon/client/observer.h"
 #include "daemon/effect.h"
 #include "daemon/loop/turn.h"
 #include "store/object.h"
@@ -202,7 +202,7 @@ void world_begin(uint32_t clients)
         runs_begin();
         world.daemon.store = pw_store_new(&(struct pw_store_params){ .epoch = 7, .capacity_bytes = WORLD_CAPACITY_BYTES });
         world.daemon.loop.settle = pw_effects;
-        world.daemon.clients.onlooker = &world_onlooker;
+        world.daemon.clients.observer = &world_observer;
         pw_loop_init(&world.daemon.loop);
         pw_clients_init(&world.daemon.clients);
         pw_memory_init(&world.daemon.memory);

@@ -49,7 +49,7 @@ struct world {
         uint32_t client_count, token, buckets;
         uint32_t punched; /* clients whose rooms were given back to the host */
 };
-extern const struct pw_onlooker world_onlooker;
+extern const struct pw_client_observer world_observer;
 extern struct world world;
 
 /* Build it with `clients` clients; the daemon's thread is 0. Shares what the socket carries, tails, watch words and cells; entries

@@ -22,9 +22,9 @@ static const uint32_t meshes[][PW_MESH_AXES_MAX] = { { 1, 0 }, { 2, 0 }, { 3, 0 
 /* Of so many layouts that not every pair is tried. */
 static const uint32_t more_axes[][PW_MESH_AXES_MAX] = { { 2, 2, 2 },    { 2, 3, 2 },    { 3, 1, 2 },
                                                          { 2, 2, 2, 2 }, { 3, 2, 1, 2 }, { 1, 2, 3, 2 } };
-static const struct pw_axis_sharding lays[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_PARTIAL(PW_SUM),
+static const struct pw_axis_sharding layouts[] = { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_PARTIAL(PW_SUM),
                                                 PW_AXIS_PARTIAL(PW_MAX), PW_AXIS_SPLIT(2) };
-#define LAYS ((uint32_t)pw_array_count(lays) - 1) /* of values of two dims */
+#define LAYOUTS ((uint32_t)pw_array_count(layouts) - 1) /* of values of two dims */
 
 /* A layout over a slice of its own. */
 struct layout { const uint32_t *mesh; enum spread spread; uint32_t first; struct pw_sharding sharding; };
@@ -39,7 +39,7 @@ static bool any_sharding_at(const uint32_t *mesh, uint32_t count, uint32_t index
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++) {
                 if (mesh[axis] <= 1)
                         continue;
-                ret_sharding->axis[axis] = lays[index % count];
+                ret_sharding->axis[axis] = layouts[index % count];
                 index /= count;
         }
         return !index;
@@ -47,7 +47,7 @@ static bool any_sharding_at(const uint32_t *mesh, uint32_t count, uint32_t index
 
 static bool sharding_at(const uint32_t *mesh, uint32_t index, struct pw_sharding *ret_sharding)
 {
-        return any_sharding_at(mesh, LAYS, index, ret_sharding);
+        return any_sharding_at(mesh, LAYOUTS, index, ret_sharding);
 }
 
 /* A value has one operator. */
@@ -57,9 +57,9 @@ static bool has_two_operators(const struct pw_sharding *sharding)
 
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
                 const struct pw_axis_sharding *axis = &sharding->axis[i];
-                if (axis->lay == PW_LAY_PARTIAL && partial && partial->op != axis->op)
+                if (axis->layout == PW_LAYOUT_PARTIAL && partial && partial->op != axis->op)
                         return true;
-                partial = axis->lay == PW_LAY_PARTIAL ? axis : partial;
+                partial = axis->layout == PW_LAYOUT_PARTIAL ? axis : partial;
         }
         return false;
 }
@@ -89,7 +89,7 @@ static struct pw_graph *make(struct pw_make_slice slices[2], const struct layout
         if (to->mesh != from->mesh || to->first != from->first)
                 add_slice(graph, &slices[1], to);
         for (uint8_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (from->sharding.axis[i].lay != PW_LAY_BROADCAST)
+                if (from->sharding.axis[i].layout != PW_LAYOUT_BROADCAST)
                         differs.axis[i] = (struct pw_axis_sharding)PW_AXIS_SPLIT(i);
         pw_make_input(graph, 0, dims, pw_sharding_completed(from->sharding), 0);
         pw_make_input(graph, 0, PW_DIMS(7, 5, 5, 3), differs, 0);
@@ -201,7 +201,7 @@ static void test_large(void **state)
 static void some_pairs(struct layout from, struct layout to, uint32_t tries)
 {
         static const struct pw_dims uneven = { 3, { 5, 7, 3 } };
-        const uint32_t ways = (uint32_t)pw_array_count(lays);
+        const uint32_t ways = (uint32_t)pw_array_count(layouts);
         uint32_t from_count = 0, to_count = 0;
 
         while (any_sharding_at(from.mesh, ways, from_count, &from.sharding))

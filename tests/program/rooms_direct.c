@@ -57,9 +57,9 @@ uint64_t pw_sim_count(const struct pw_sim_layout *layout, uint32_t place)
         return pw_box_elements(&box);
 }
 
-static bool is_lay(const struct pw_sim_layout *layout, uint32_t axis, enum pw_lay lay)
+static bool is_laid(const struct pw_sim_layout *layout, uint32_t axis, enum pw_layout how)
 {
-        return layout->slice->mesh[axis] > 1 && layout->sharding.axis[axis].lay == lay;
+        return layout->slice->mesh[axis] > 1 && layout->sharding.axis[axis].layout == how;
 }
 
 int32_t *pw_sim_gather(const struct pw_sim_layout *layout, uint32_t replica)
@@ -77,9 +77,9 @@ int32_t *pw_sim_gather(const struct pw_sim_layout *layout, uint32_t replica)
                 enum pw_op op = PW_SUM;
                 pw_mesh_coords(layout->slice->mesh, place, coords);
                 for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
-                        if (is_lay(layout, i, PW_LAY_BROADCAST))
+                        if (is_laid(layout, i, PW_LAYOUT_BROADCAST))
                                 counts = counts && coords[i] == chosen[i];
-                        if (!is_lay(layout, i, PW_LAY_PARTIAL))
+                        if (!is_laid(layout, i, PW_LAYOUT_PARTIAL))
                                 continue;
                         first = first && !coords[i];
                         op = (enum pw_op)layout->sharding.axis[i].op;
@@ -121,7 +121,7 @@ static void cut(struct pw_sim_layout *layout, const int32_t *whole)
                 pw_mesh_coords(layout->slice->mesh, place, coords);
                 pw_box_copy(layout->shards[place], &box, whole, &all, &box, sizeof *whole);
                 for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                        if (is_lay(layout, i, PW_LAY_PARTIAL) && coords[i])
+                        if (is_laid(layout, i, PW_LAYOUT_PARTIAL) && coords[i])
                                 for (uint64_t j = 0; j < pw_box_elements(&box); j++)
                                         layout->shards[place][j] = nothing[layout->sharding.axis[i].op];
         }

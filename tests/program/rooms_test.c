@@ -79,7 +79,7 @@ static void add_input(struct maker *maker)
 
 static bool splits(const struct pw_graph_value *value, uint32_t axis)
 {
-        return value->sharding.axis[axis].lay == PW_LAY_SPLIT;
+        return value->sharding.axis[axis].layout == PW_LAYOUT_SPLIT;
 }
 
 static bool another_splits(const struct pw_graph_value *value, uint32_t axis, uint8_t dim)
@@ -127,7 +127,7 @@ static struct pw_sharding draw_output(struct maker *maker, uint32_t slice, const
                 for (uint32_t i = 0; i < arg_count; i++)
                         any_split = any_split || splits(&graph->values[args[i]], axis);
                 sharding.axis[axis] = draw_output_axis(maker, model, axis, any_split);
-                if (sharding.axis[axis].lay != PW_LAY_SPLIT || (model && splits(model, axis)))
+                if (sharding.axis[axis].layout != PW_LAYOUT_SPLIT || (model && splits(model, axis)))
                         continue;
                 if (dims >> sharding.axis[axis].dim & 1) /* nested splits need not fit */
                         sharding.axis[axis] = (struct pw_axis_sharding)PW_AXIS_PARTIAL(PW_SUM);
@@ -192,7 +192,7 @@ static void add_as(struct maker *maker)
         struct pw_sharding sharding = draw_sharding(maker, slice, value->dims.rank);
 
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (value->sharding.axis[i].lay == PW_LAY_PARTIAL && !draw(maker, 2) &&
+                if (value->sharding.axis[i].layout == PW_LAYOUT_PARTIAL && !draw(maker, 2) &&
                     maker->graph->slices[value->slice].mesh[i] == maker->graph->slices[slice].mesh[i])
                         sharding.axis[i] = value->sharding.axis[i];
         pw_make_as(maker->graph, source, slice, sharding);

@@ -303,7 +303,7 @@ static void answer(struct pw_scheduler *scheduler, const struct pw_run *run, str
                                 rooms_of_others[body.room_count++] = (struct pw_room){ map->places[place].host,
                                                                                        map->places[place].device, 1, 0, 0 };
                 message.kind = PW_CORE_PLACED;
-                message.node = r;
+                message.result = r;
                 assert_int_equal(pw_scheduler_deliver(scheduler, &message, &body, 1, &err), PW_OK);
         }
         message.kind = PW_CORE_RESERVED;

@@ -1,33 +1,33 @@
-/* Who gets memory when there is not enough: order of arrival, standing aside, deadlines, what can never fit. */
+/* Who gets memory when there is not enough: order of arrival, deferred runs, deadlines, what can never fit. */
 #include "tests/world/admission.h"
 
 #define PROGRAMS 100u
 
-/* What a session holds is not waited for by others: the run that needs it stands aside, and runs when it is given back. */
-static void test_aside(void **state)
+/* What a session holds is not waited for by others: the run that needs it is deferred, and runs when it is given back. */
+static void test_deferred(void **state)
 {
-        struct world_object *held, *aside, *small;
+        struct world_object *held, *deferred, *small;
 
         (void)state;
         begin(6 << 10);
         held = submit(large);
         world_settle(&world);
-        aside = submit(large);
+        deferred = submit(large);
         small = submit(step);
         world_settle(&world);
         assert_int_equal(held->status, PW_OK);
-        assert_int_equal(state_of(aside), PW_RUN_QUEUED);
+        assert_int_equal(state_of(deferred), PW_RUN_QUEUED);
         assert_true(small->decided);
         world_drop(&world, held);
         world_settle(&world);
-        assert_true(aside->decided);
-        assert_int_equal(aside->status, PW_OK);
+        assert_true(deferred->decided);
+        assert_int_equal(deferred->status, PW_OK);
         world_check(&world);
         world_done(&world);
 }
 
-/* Programs whose runs stand aside: room that comes back, for two of three, goes to who came first, of whichever program. */
-static void test_aside_in_turn(void **state)
+/* Programs whose runs are deferred: room that comes back, for two of three, goes to who came first, of whichever program. */
+static void test_deferred_in_turn(void **state)
 {
         struct world_program *other = &world.programs[3];
         struct world_object *held[2], *results[3];
@@ -58,7 +58,7 @@ static void test_aside_in_turn(void **state)
 /* Runs of one program: who brings the room of its result passes those that lack it. */
 static void test_brings_its_room(void **state)
 {
-        struct world_object *given, *aside, *result;
+        struct world_object *given, *deferred, *result;
 
         (void)state;
         begin(6 << 10);
@@ -67,17 +67,17 @@ static void test_brings_its_room(void **state)
         world_settle(&world);
         assert_true(given->decided && given->status == PW_OK);
         world.options.donations = -1;
-        aside = submit(large);
+        deferred = submit(large);
         world_settle(&world);
-        assert_int_equal(state_of(aside), PW_RUN_QUEUED);
+        assert_int_equal(state_of(deferred), PW_RUN_QUEUED);
         world.options.donations = 1;
         result = world_submit(&world, large, &given, false)->results[0];
         world_settle(&world);
         assert_true(result->decided && result->status == PW_OK);
-        assert_int_equal(state_of(aside), PW_RUN_QUEUED);
+        assert_int_equal(state_of(deferred), PW_RUN_QUEUED);
         world_drop(&world, result);
         world_settle(&world);
-        assert_true(aside->decided && aside->status == PW_OK);
+        assert_true(deferred->decided && deferred->status == PW_OK);
         world_check(&world);
         world_done(&world);
 }
@@ -92,12 +92,12 @@ void *__wrap_realloc(void *memory, size_t bytes)
         return no_memory && bytes > malloc_usable_size(memory) ? NULL : __real_realloc(memory, bytes);
 }
 
-/* Runs of more programs stand aside than a small heap has places for: that there is no memory for a larger one keeps none of them
+/* Runs of more programs are deferred than a small heap has places for: that there is no memory for a larger one keeps none of them
  * out of a scan. */
-static void test_aside_without_memory(void **state)
+static void test_deferred_without_memory(void **state)
 {
         static struct world_program programs[PROGRAMS];
-        struct world_object *held[5], *aside[PROGRAMS], *small;
+        struct world_object *held[5], *deferred[PROGRAMS], *small;
 
         (void)state;
         begin(8 << 10);
@@ -108,12 +108,12 @@ static void test_aside_without_memory(void **state)
         world_settle(&world);
         assert_int_equal(world.scheduler->devices[0]->free, 0);
         for (uint32_t i = 0; i < PROGRAMS; i++)
-                aside[i] = submit(&programs[i]);
+                deferred[i] = submit(&programs[i]);
         small = submit(step);
         world_settle(&world);
         assert_int_equal(state_of(small), PW_RUN_QUEUED);
         no_memory = true;
-        world_cancel(&world, aside[0]->maker); /* a scan that finds nothing */
+        world_cancel(&world, deferred[0]->maker); /* a scan that finds nothing */
         world_daemon(&world);
         world_drop(&world, held[1]);
         world_daemon(&world);
@@ -122,9 +122,9 @@ static void test_aside_without_memory(void **state)
         world_drop(&world, held[0]);
         for (uint32_t i = 0; i < PROGRAMS; i++) {
                 world_settle(&world);
-                assert_int_equal(aside[i]->status, i ? PW_OK : PW_CANCELLED);
-                assert_true(!i || i + 1 == PROGRAMS || state_of(aside[i + 1]) == PW_RUN_QUEUED);
-                world_drop(&world, aside[i]);
+                assert_int_equal(deferred[i]->status, i ? PW_OK : PW_CANCELLED);
+                assert_true(!i || i + 1 == PROGRAMS || state_of(deferred[i + 1]) == PW_RUN_QUEUED);
+                world_drop(&world, deferred[i]);
         }
         world_check(&world);
         world_done(&world);
@@ -272,7 +272,7 @@ static void test_turns(void **state)
  * meanwhile. */
 static void test_keeps_its_turn(void **state)
 {
-        struct world_program *mine = &world.programs[3], *theirs = &world.programs[4], *aside = &world.programs[5];
+        struct world_program *mine = &world.programs[3], *theirs = &world.programs[4], *apart = &world.programs[5];
         struct world_object *first, *head, *behind, *small;
 
         (void)state;
@@ -280,7 +280,7 @@ static void test_keeps_its_turn(void **state)
                                                        .tenants = 2 });
         block = &world.programs[2];
         world_make_chain(&world, mine, "mine", 3, 1004);
-        world_make_chain(&world, aside, "aside", 1, 236); /* on the other device */
+        world_make_chain(&world, apart, "apart", 1, 236); /* on the other device */
         world.tenant = world_tenants[1];
         world_make_chain(&world, block, "block", 3, 1004);
         world_make_chain(&world, &world.programs[0], "step", 1, 236); /* on the other one, so that the next is here */
@@ -291,7 +291,7 @@ static void test_keeps_its_turn(void **state)
         world_daemon(&world);
         behind = submit(theirs);
         for (uint32_t i = 0; i < 3; i++) {
-                small = submit(aside);
+                small = submit(apart);
                 world_daemon(&world);
                 assert_true(state_of(small) != PW_RUN_QUEUED);
         }
@@ -386,10 +386,11 @@ static void test_takes_over_behind_readers(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_aside), cmocka_unit_test(test_all_there_is), cmocka_unit_test(test_aside_without_memory),
+                cmocka_unit_test(test_deferred), cmocka_unit_test(test_all_there_is),
+                cmocka_unit_test(test_deferred_without_memory),
                 cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_keeps_its_turn),
                 cmocka_unit_test(test_waits_for_its_own), cmocka_unit_test(test_takes_over),
-                cmocka_unit_test(test_aside_in_turn), cmocka_unit_test(test_brings_its_room),
+                cmocka_unit_test(test_deferred_in_turn), cmocka_unit_test(test_brings_its_room),
                 cmocka_unit_test(test_takes_over_behind_readers),
         };
 

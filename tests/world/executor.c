@@ -267,7 +267,7 @@ static bool has_replicas(const struct gang *gang, uint32_t index)
         const struct pw_slice_record *slice = slice_of(gang, value->slice);
 
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (slice->mesh[i] > 1 && value->sharding.axis[i].lay == PW_LAY_BROADCAST)
+                if (slice->mesh[i] > 1 && value->sharding.axis[i].layout == PW_LAYOUT_BROADCAST)
                         return true;
         return false;
 }

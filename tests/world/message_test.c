@@ -49,11 +49,11 @@ static void prepare(struct world_run *of)
         pw_actions_clear(pw_scheduler_actions(world.scheduler));
 }
 
-static enum pw_status say_of(struct world_run *of, enum pw_core_kind kind, uint32_t node)
+static enum pw_status say_of(struct world_run *of, enum pw_core_kind kind, uint32_t about)
 {
         struct pw_core_message said = message_of(of, kind);
 
-        said.node = node;
+        said.about = about;
         return deliver(&said);
 }
 
@@ -308,9 +308,9 @@ static void test_not_believed(void **state)
         said = message(PW_CORE_INPUT, 0);
         assert_int_equal(deliver(&said), PW_PROTOCOL);
         said.status = PW_FAILED;
-        said.node = UINT32_MAX;
+        said.input = UINT32_MAX;
         assert_int_equal(deliver(&said), PW_PROTOCOL);
-        said.node = 0; /* it is a value in host memory: it is there */
+        said.input = 0; /* it is a value in host memory: it is there */
         assert_int_equal(deliver(&said), PW_EXISTS);
         assert_int_equal(say_of(run, PW_CORE_FAILED, 0), PW_PROTOCOL);
         assert_int_equal(say_of(run, PW_CORE_EXPIRED, 0), PW_EXISTS);
@@ -410,7 +410,7 @@ static enum pw_status say_of_result(enum pw_core_kind kind, uint32_t at, uint32_
         struct pw_core_message said = message(kind, 0);
 
         said.slot = at;
-        said.from = place;
+        said.place = place;
         said.status = status;
         return deliver(&said);
 }

@@ -97,7 +97,7 @@ mutate island/reserve.c 's/if \(message->serial <= requester->reservations\)/if 
 mutate coordinator/gather.c 's/^                pw_result_kept\(pw_result_live\(live->run.results\[i\]\), host\);/                ;/' \
         'what is useless before its host has it stays there'
 mutate coordinator/gather.c 's/\|\| !answers\(live, host, message\) \|\|$/||/' 'REFUSED is believed twice'
-mutate coordinator/gather.c 's/^            message->node != live->hosts\[host\].placed\)/            0)/' 'PLACED is believed twice'
+mutate coordinator/gather.c 's/^            message->result != live->hosts\[host\].placed\)/            0)/' 'PLACED is believed twice'
 mutate island/loss.c 's/^                if \(!lives\)$/                if (0)/' 'a lost result is told to nobody'
 mutate island/loss.c 's/^                        if \(pw_same_device\(pw_room_device.*$/                        if (0)/' \
         'a lost replica is told to nobody'
@@ -106,7 +106,7 @@ mutate coordinator/result.c 's/^        if \(result->result.status != PW_NOT_REA
 mutate coordinator/result.c 's/^        if \(--result->untold\)$/        if (0)/' 'a result is decided when one host has it'
 mutate coordinator/result.c 's/^        if \(live->told\[bit .*$/        if (0)/' 'RESULT of a host is believed twice'
 mutate coordinator/run.c 's/^        if \(live->hosts_in\[PW_LIVE_HOST_DONE\] == .*$/        if (1)/' 'a run is over when it is on one host'
-mutate island/host_run.c 's/if \(run->state != PW_HOST_RUN_RESERVED \|\| message->node <= run->expired\)/if (run->state != PW_HOST_RUN_RESERVED)/' \
+mutate island/host_run.c 's/if \(run->state != PW_HOST_RUN_RESERVED \|\| message->nth <= run->expired\)/if (run->state != PW_HOST_RUN_RESERVED)/' \
         'EXPIRED is believed twice'
 mutate island/host_run.c 's/^                pw_admission_leave\(run\);$//' 'a cancelled run stays in the queue'
 mutate island/reserve.c 's/^        pw_admission_leave\(run\);$//' 'a run that is overdue stays in the queue'

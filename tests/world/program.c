@@ -104,13 +104,13 @@ static void compile(struct world *world, struct world_program *program, struct p
 /* Each axis of the mesh for itself; no dimension is split twice. */
 static struct pw_sharding rich_sharding(struct world *world, const struct pw_slice_map *slice)
 {
-        static const struct pw_axis_sharding lays[] = { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_BROADCAST };
+        static const struct pw_axis_sharding layouts[] = { PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_BROADCAST };
         struct pw_sharding sharding = PW_BROADCAST;
         uint32_t first = world_random(world, 3), second = world_random(world, 3);
 
-        sharding.axis[0] = lays[first];
+        sharding.axis[0] = layouts[first];
         if (slice->mesh[1] && second != first)
-                sharding.axis[1] = lays[second];
+                sharding.axis[1] = layouts[second];
         return sharding;
 }
 
@@ -143,7 +143,7 @@ static uint32_t rich_call(struct world *world, struct pw_graph *graph)
         for (uint32_t i = 0; i < outputs; i++) {
                 shardings[i] = graph->values[args[like]].sharding;
                 for (uint32_t a = 0; a < PW_MESH_AXES_MAX; a++)
-                        if (graph->slices[slice].mesh[a] > 1 && shardings[i].axis[a].lay != PW_LAY_SPLIT)
+                        if (graph->slices[slice].mesh[a] > 1 && shardings[i].axis[a].layout != PW_LAYOUT_SPLIT)
                                 shardings[i].axis[a] = world_random(world, 2) ? (struct pw_axis_sharding)PW_AXIS_PARTIAL(PW_SUM)
                                                                               : (struct pw_axis_sharding)PW_AXIS_BROADCAST;
         }
@@ -157,7 +157,7 @@ static uint32_t random_value(struct world *world, struct pw_graph *graph)
         uint32_t source = world_random(world, graph->value_count);
         struct pw_sharding sharding = graph->values[source].sharding, broadcast = PW_BROADCAST, partial = PW_PARTIAL(PW_SUM);
         uint32_t args[2] = { source, source }, count = 1, slice = graph->values[source].slice;
-        bool is_partial = sharding.axis[0].lay == PW_LAY_PARTIAL || sharding.axis[1].lay == PW_LAY_PARTIAL;
+        bool is_partial = sharding.axis[0].layout == PW_LAYOUT_PARTIAL || sharding.axis[1].layout == PW_LAYOUT_PARTIAL;
 
         if (world_random(world, 3) == 0) {
                 slice = world_random(world, graph->slice_count);
@@ -171,7 +171,7 @@ static uint32_t random_value(struct world *world, struct pw_graph *graph)
         }
         if (is_partial)
                 for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                        if (sharding.axis[i].lay == PW_LAY_PARTIAL)
+                        if (sharding.axis[i].layout == PW_LAYOUT_PARTIAL)
                                 sharding.axis[i] = broadcast.axis[i];
         if (!memcmp(&sharding, &broadcast, sizeof sharding) && world_random(world, 2))
                 sharding = partial;
@@ -289,15 +289,15 @@ void world_make_chain(struct world *world, struct world_program *program, const 
 void world_make_fork(struct world *world, struct world_program *program)
 {
         struct pw_graph *graph = pw_graph_new("fork");
-        uint32_t slice = open_slice(world, graph, 1, 0), aside = open_slice(world, graph, 1, 0);
+        uint32_t slice = open_slice(world, graph, 1, 0), apart = open_slice(world, graph, 1, 0);
         uint32_t input = pw_make_input(graph, slice, PW_DIMS(64), (struct pw_sharding)PW_BROADCAST, 0);
-        uint32_t other = pw_make_input(graph, aside, PW_DIMS(64), (struct pw_sharding)PW_BROADCAST, 0);
+        uint32_t other = pw_make_input(graph, apart, PW_DIMS(64), (struct pw_sharding)PW_BROADCAST, 0);
         uint32_t left = PW_MAKE_CALL(graph, slice, "m/left", PW_BROADCAST, input);
         uint32_t right = PW_MAKE_CALL(graph, slice, "m/right", PW_BROADCAST, input);
         uint32_t both = PW_MAKE_CALL(graph, slice, "m/both", PW_BROADCAST, input, left);
 
         if (!pw_graph_add_result(graph, left) || !pw_graph_add_result(graph, right) || !pw_graph_add_result(graph, both) ||
-            !pw_graph_add_result(graph, PW_MAKE_CALL(graph, aside, "m/aside", PW_BROADCAST, other)))
+            !pw_graph_add_result(graph, PW_MAKE_CALL(graph, apart, "m/apart", PW_BROADCAST, other)))
                 world_fail(world, "out of memory");
         compile(world, program, graph);
 }
@@ -336,20 +336,20 @@ void world_make_pipeline(struct world *world, struct world_program *program)
 /* partly: one member of a gang failed, so that the error may be in some shards only. */
 struct outcome { uint64_t value; bool error, partly; };
 
-static bool lies(const struct world_run *run, uint32_t index, enum pw_lay lay)
+static bool lies(const struct world_run *run, uint32_t index, enum pw_layout how)
 {
         const struct pw_image_value *value = pw_image_value(run->program->row->image, index);
         const struct pw_slice_map *slice = &run->program->row->slices[value->slice];
 
         for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (slice->mesh[i] > 1 && value->sharding.axis[i].lay == lay)
+                if (slice->mesh[i] > 1 && value->sharding.axis[i].layout == how)
                         return true;
         return false;
 }
 
 static bool is_whole(const struct world_run *run, uint32_t value)
 {
-        return !lies(run, value, PW_LAY_SPLIT) && !lies(run, value, PW_LAY_PARTIAL);
+        return !lies(run, value, PW_LAYOUT_SPLIT) && !lies(run, value, PW_LAYOUT_PARTIAL);
 }
 
 /* A function may make replicas of parts. Then some are in error and some are not, and what comes of it depends on which is read. */
@@ -359,7 +359,7 @@ static struct outcome evaluate_call(struct world_run *run, const struct pw_image
         const struct pw_image *image = run->program->row->image;
         const uint32_t *inputs = PW_IMAGE_AT(image, uint32_t, node->inputs), *outputs = PW_IMAGE_AT(image, uint32_t, node->outputs);
         bool fails = run->failing >> (index & 63) & 1;
-        struct outcome out = { .value = index + 1, .error = fails, .partly = fails && !lies(run, outputs[0], PW_LAY_BROADCAST) };
+        struct outcome out = { .value = index + 1, .error = fails, .partly = fails && !lies(run, outputs[0], PW_LAYOUT_BROADCAST) };
 
         for (uint32_t i = 0; i < node->input_count; i++) {
                 out.value = world_mix(out.value, values[inputs[i]].value);
@@ -367,7 +367,7 @@ static struct outcome evaluate_call(struct world_run *run, const struct pw_image
                 out.partly |= values[inputs[i]].partly;
         }
         for (uint32_t i = 0; i < node->output_count; i++)
-                run->any |= out.partly && lies(run, outputs[i], PW_LAY_BROADCAST);
+                run->any |= out.partly && lies(run, outputs[i], PW_LAYOUT_BROADCAST);
         return out;
 }
 

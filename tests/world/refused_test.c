@@ -40,7 +40,7 @@ static void expect_refused(enum pw_status why)
 
         assert_int_equal(actions->count, 1);
         assert_int_equal(actions->items[0].core.kind, PW_CORE_REFUSED);
-        assert_int_equal(actions->items[0].core.node, 1);
+        assert_int_equal(actions->items[0].core.refusal, 1);
         assert_int_equal(actions->items[0].core.status, why);
 }
 
@@ -53,7 +53,7 @@ static enum pw_status reserve(uint32_t program, uint64_t serial, const struct pw
         struct pw_error err;
 
         pw_actions_clear(pw_scheduler_actions(world.scheduler));
-        return pw_scheduler_deliver(world.scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVE, .node = program,
+        return pw_scheduler_deliver(world.scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVE, .program = program,
                                                                                .serial = serial, .slot = 50, .host = WORLD_HOST,
                                                                                .run = { WORLD_HOST, epoch, 1000 } },
                                     body, world.now_us, &err);
@@ -124,7 +124,7 @@ static void test_run_ends(void **state)
         last = &actions->items[actions->count - 1];
         assert_int_equal(last->core.kind, PW_CORE_RESERVE);
         assert_int_equal(pw_core_decode(last->frame.bytes, last->frame.length, &said, &body, &space, &err), PW_OK);
-        said.node++;
+        said.program++;
         pw_actions_clear(actions);
         assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, &body, world.now_us, &err), PW_NOT_FOUND);
         free(space);

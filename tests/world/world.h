@@ -15,6 +15,7 @@
 
 #include "daemon/board/boards.h"
 #include "scheduler/scheduler.h"
+#include "tests/world/seeds.h"
 
 #include <stdio.h>
 
@@ -138,11 +139,6 @@ struct world {
 };
 
 /* world.c */
-/* What a test is to play: `count` seeds from `first` on and `fresh` others, new each time, unless the environment says
- * otherwise. */
-struct world_seeds { uint64_t first, count, fresh, fresh_first; };
-struct world_seeds world_seeds(uint64_t first, uint64_t count, uint64_t fresh);
-uint64_t world_seed(const struct world_seeds *seeds, uint64_t i); /* i < count + fresh */
 void world_init(struct world *world, uint64_t seed, const struct world_options *options);
 void world_done(struct world *world);
 uint32_t world_random(struct world *world, uint32_t below);
@@ -185,7 +181,7 @@ void world_expect(struct world *world, const char *lines);
         "fragment=" run ".0 from=started to=left cause=leave\n" "host_run=" run " from=reserved to=idle cause=done\n"      \
         "run=" run " from=admitted to=ended cause=done\n"
 
-/* passing.c */
+/* rules/passing.c */
 struct world_passing *world_passing_new(void); /* free() ends it */
 /* After a turn whose actions are not worked off: what was ordered passes nobody who waits, but where it may. */
 void world_check_passing(struct world *world);

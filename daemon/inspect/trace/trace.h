@@ -8,7 +8,7 @@
 #ifndef PW_DAEMON_INSPECT_TRACE_TRACE_H
 #define PW_DAEMON_INSPECT_TRACE_TRACE_H
 
-#include "daemon/client/onlooker.h"
+#include "daemon/client/observer.h"
 
 /* Begin a trace of the session, or go on with it: answer when there is a batch, or the time is over. */
 void pw_trace_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__TraceRequest *request);

@@ -248,54 +248,54 @@ static bool has(const struct pw_trace_log *log, const char *tenant)
 }
 
 /* What gangs that follow each other have in common: nothing of a program is copied for who may not see it. */
-struct looking { struct pw_daemon *daemon; uint32_t program; const char *tenant; };
+struct reading { struct pw_daemon *daemon; uint32_t program; const char *tenant; };
 
 /* Gangs of others are left out; one whose run record made place for another run goes to operators without a name. */
-static void take_gang(struct looking *looking, uint32_t device, const struct pw_history *past)
+static void take_gang(struct reading *reading, uint32_t device, const struct pw_history *past)
 {
         struct pw_child_order order;
         struct pw_trace_log *log;
-        bool found = pw_child_order(looking->daemon, device, past->seq, &order) && order.record->run == past->run;
+        bool found = pw_child_order(reading->daemon, device, past->seq, &order) && order.record->run == past->run;
 
-        if (found && (!looking->program || order.record->program != looking->program)) {
-                const struct pw_program_row *row = pw_scheduler_program(looking->daemon->scheduler, order.record->program);
+        if (found && (!reading->program || order.record->program != reading->program)) {
+                const struct pw_program_row *row = pw_scheduler_program(reading->daemon->scheduler, order.record->program);
 
-                looking->program = order.record->program;
-                looking->tenant = row ? row->tenant : NULL;
+                reading->program = order.record->program;
+                reading->tenant = row ? row->tenant : NULL;
         }
-        pw_list_each(&looking->daemon->inspection.trace_logs, log, struct pw_trace_log, link)
-                if (found ? has(log, looking->tenant) : log->operators)
+        pw_list_each(&reading->daemon->inspection.trace_logs, log, struct pw_trace_log, link)
+                if (found ? has(log, reading->tenant) : log->operators)
                         add_gang(log, (uint16_t)device, past, found ? &order : NULL);
 }
 
-static void take_device(struct looking *looking, uint32_t device)
+static void take_device(struct reading *reading, uint32_t device)
 {
-        const struct pw_device_board *board = looking->daemon->children.all[device].board;
+        const struct pw_device_board *board = reading->daemon->children.all[device].board;
         uint64_t count = atomic_load(&board->history_count);
         struct pw_trace_log *log;
-        uint64_t seen = pw_min_u64(looking->daemon->inspection.traced[device], count), over = 0;
+        uint64_t seen = pw_min_u64(reading->daemon->inspection.traced[device], count), over = 0;
 
         if (count - seen > PW_HISTORY) { /* overwritten, if the executor is to be believed */
                 over = count - seen - PW_HISTORY;
                 seen = count - PW_HISTORY;
         }
-        looking->daemon->inspection.traced[device] = count;
+        reading->daemon->inspection.traced[device] = count;
         if (over)
-                pw_list_each(&looking->daemon->inspection.trace_logs, log, struct pw_trace_log, link)
+                pw_list_each(&reading->daemon->inspection.trace_logs, log, struct pw_trace_log, link)
                         log->lost += over;
         for (; seen < count; seen++)
-                take_gang(looking, device, &board->history[seen % PW_HISTORY]);
+                take_gang(reading, device, &board->history[seen % PW_HISTORY]);
 }
 
 void pw_trace_logs_gangs(struct pw_daemon *daemon)
 {
-        struct looking looking = { .daemon = daemon };
+        struct reading reading = { .daemon = daemon };
         struct pw_trace_log *log;
 
         if (pw_list_empty(&daemon->inspection.trace_logs))
                 return;
         for (uint32_t i = 0; i < daemon->device_count; i++)
-                take_device(&looking, i);
+                take_device(&reading, i);
         pw_list_each(&daemon->inspection.trace_logs, log, struct pw_trace_log, link)
                 settle(log);
 }

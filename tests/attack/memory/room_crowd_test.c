@@ -120,7 +120,7 @@ static void attack_room_crowd(struct it_host *host)
         it_read(&holder, &byte, 1);
         child = attack_fork(ATTACK_USER, queue_up, &queuer);
         it_read(&child, &byte, 1);
-        print_message("room_crowd: %d requests wait\n", (int)it_look(host->session, "status", "puts_waiting"));
+        print_message("room_crowd: %d requests wait\n", (int)it_listed(host->session, "status", "puts_waiting"));
         it_read(&child, &byte, 1);
         assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
         it_reap(&holder, SIGKILL);

@@ -77,11 +77,11 @@ static void attack_room_queue(struct it_host *host)
         it_read(&holder, &byte, 1);
         child = attack_fork(ATTACK_USER, queue_up, &queuer);
         it_read(&child, &byte, 1);
-        int64_t waiting = it_look(host->session, "status", "puts_waiting");
+        int64_t waiting = it_listed(host->session, "status", "puts_waiting");
         assert_true(waiting > 0 && waiting <= 2 * PW_LANES_MAX); /* others of this user may wait too */
         assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
         int64_t since_us = it_now_us();
-        (void)it_look(host->session, "status", "puts_waiting"); /* asked while its end goes on */
+        (void)it_listed(host->session, "status", "puts_waiting"); /* asked while its end goes on */
         it_within("an answer at the end of a client with a long queue", since_us, 50000);
         it_reap(&holder, SIGKILL);
 }

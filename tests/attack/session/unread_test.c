@@ -182,7 +182,7 @@ static void run(struct it_host *host)
         char byte;
 
         it_read(&child, &byte, 1);
-        assert_true(it_look(host->session, "status", "host") >= 0);
+        assert_true(it_listed(host->session, "status", "host") >= 0);
         after = attack_private_bytes(host->pid);
         printf("unread: the daemon has %llu MiB more\n", (unsigned long long)((after - before) / PW_MIB));
         if (!getenv("PW_ATTACK_SOCKET"))

@@ -87,8 +87,8 @@ static void run(struct it_host *host)
 {
         struct scene scene = { .session = it_connect(host) };
         static const struct { const char *function; uint32_t islands; } blows[] = {
-                { "broken/back", 2 }, { "broken/unmark", 1 }, { "broken/unmark", 2 }, { "broken/deaf", 1 },
-                { "broken/deaf", 2 }, { "broken/spoilt", 2 },
+                { "broken/back", 2 }, { "broken/unmark", 1 }, { "broken/unmark", 2 }, { "broken/silent", 1 },
+                { "broken/silent", 2 }, { "broken/spoilt", 2 },
         };
         uint32_t which = (uint32_t)it_environment("PW_BLOWS", UINT32_MAX); /* a bit each */
         uint32_t times = (uint32_t)it_environment("PW_SPOILS", 1);

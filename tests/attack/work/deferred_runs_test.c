@@ -46,7 +46,7 @@ static void attack(struct it_host *host)
         uint32_t count;
 
         it_read(&child, &count, sizeof count);
-        print_message("aside_runs: %u runs wait\n", count);
+        print_message("deferred_runs: %u runs wait\n", count);
         for (until_us = it_now_us() + 2 * IT_SECOND; it_now_us() < until_us;)
                 it_ok(pw_session_fence(host->session, IT_ERR));
         it_reap(&child, SIGKILL);
@@ -54,7 +54,7 @@ static void attack(struct it_host *host)
 
 int main(void)
 {
-        return attack_main(&(struct attack){ .name = "aside_runs",
+        return attack_main(&(struct attack){ .name = "deferred_runs",
                                              .rule = "who waits for room that sessions hold costs nothing where nothing changes",
                                              .args = IT_ARGS("--devices", "emulated:1", "--host-memory", "512MiB",
                                                              "--device-memory", "32MiB"),

@@ -328,7 +328,7 @@ static bool is_as_before(const struct pw_listing *listing, void *context)
 static void descriptors_may_be_closed(void **state)
 {
         struct it_host *host = *state;
-        int64_t before = it_look(host->session, "status", "sessions");
+        int64_t before = it_listed(host->session, "status", "sessions");
         int (*const lives[])(void *, int) = { close_everything, reuse_everything };
 
         for (size_t i = 0; i < 2; i++) {

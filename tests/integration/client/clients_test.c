@@ -196,7 +196,7 @@ static void test_at_once(void **state)
         struct pw_future *future;
         struct pw_view view;
         struct it_has before = it_has(host->pid), has;
-        int64_t others = it_look(host->session, "status", "sessions"), all = others + many.count * PROCESSES;
+        int64_t others = it_listed(host->session, "status", "sessions"), all = others + many.count * PROCESSES;
         char byte;
 
         for (uint32_t i = 0; i < PROCESSES; i++)

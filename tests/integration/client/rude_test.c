@@ -83,7 +83,7 @@ static void others_are_served(const struct it_host *host)
 {
         int64_t since_us = it_now_us();
 
-        assert_true(it_look(host->session, "status", "host") >= 0);
+        assert_true(it_listed(host->session, "status", "host") >= 0);
         it_within("an answer to somebody else", since_us, IT_SECOND / 2);
 }
 

@@ -8,6 +8,7 @@
 #include "tests/integration/trace.h"
 
 #include <grp.h>
+#include <math.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -83,6 +84,7 @@ static void expect_shares(struct it_host *host, const uint32_t *weights)
         struct tenant tenants[TENANTS];
         uint64_t parts[TENANTS], all, weight = 0;
         int64_t since_us;
+        double busy;
 
         for (uint32_t t = 0; t < TENANTS; t++) {
                 tenants[t] = (struct tenant){ host, t };
@@ -94,16 +96,18 @@ static void expect_shares(struct it_host *host, const uint32_t *weights)
                         usleep(1000);
         since_us = it_now_us();
         measure(it_environment("PW_SHARE_US", 2000000), parts, &all);
-        printf("the device was in gangs for %.3f of the time\n", (double)(all * GANG_US) / (double)(it_now_us() - since_us));
+        busy = (double)(all * GANG_US) / (double)(it_now_us() - since_us);
+        printf("the device was in gangs for %.3f of the time\n", busy);
         for (uint32_t t = 0; t < TENANTS; t++)
                 printf("weight %u: %.4f of the gangs, due %.4f\n", weights[t], (double)parts[t] / 1e4,
                        (double)weights[t] / (double)weight);
         for (uint32_t t = 0; t < TENANTS; t++) {
-                uint64_t due = 10000 * weights[t] / weight;
+                double due = 1e4 * weights[t] / (double)weight, off = fabs((double)parts[t] - due);
 
-                if (parts[t] * 2 < due || parts[t] > due * 2) /* others may have the processors; what is exact is in policy_test */
-                        fail_msg("weight %u of %lu: %lu of 10,000 gangs, not %lu", weights[t], (unsigned long)weight,
-                                 (unsigned long)parts[t], (unsigned long)due);
+                /* Others may have the processors; what is exact is in policy_test. */
+                if (it_slack() == 1 ? off > due / 100 + 1 || busy < 0.98 : parts[t] * 2 < due || parts[t] > due * 2)
+                        fail_msg("weight %u of %lu: %lu of 10,000 gangs, not %.1f; busy %.3f", weights[t],
+                                 (unsigned long)weight, (unsigned long)parts[t], due, busy);
         }
         for (uint32_t t = 0; t < TENANTS; t++)
                 it_reap(&children[t], SIGKILL);

@@ -238,7 +238,7 @@ static void last_words(void **state)
                 it_read(&child, &found, sizeof found);
                 assert_int_equal(found, 1);
                 assert_int_equal(it_reap(&child, 0), 0);
-                assert_true(it_look(host->session, "status", "host") >= 0);
+                assert_true(it_listed(host->session, "status", "host") >= 0);
         }
 }
 
@@ -294,7 +294,7 @@ static void who_waits_hears_of_the_end(void **state)
                 assert_int_equal(pthread_create(&thread, NULL, get, pending), 0);
                 await_waiter(session, pending);
                 break_ring(session);
-                assert_true(it_look(host->session, "status", "host") >= 0); /* all rings are read for it */
+                assert_true(it_listed(host->session, "status", "host") >= 0); /* all rings are read for it */
                 pthread_join(thread, &status);
                 assert_int_equal((uintptr_t)status, PW_DAEMON_GONE);
                 pw_unref(pending);
@@ -368,7 +368,7 @@ static void who_lists_may_have_broken_the_protocol(void **state)
                 struct it_child child = it_fork(list_and_break, host);
 
                 assert_int_equal(it_reap(&child, 0), 0);
-                assert_true(it_look(host->session, "status", "host") >= 0);
+                assert_true(it_listed(host->session, "status", "host") >= 0);
         }
 }
 
@@ -396,7 +396,7 @@ static int spoil_word(void *context, int pipe)
 /* Who opens it is told at once what it has come to, and its producer loses its session. */
 static void who_opens_a_spoiled_value_does_not_wait(void **state)
 {
-        static const struct spoiler kinds[] = { { NULL, 0xf, PW_ENTRY_CLOSING },
+        static const struct spoiler kinds[] = { { NULL, PW_ENTRY_STATE, PW_ENTRY_CLOSING },
                                                 { NULL, 0, PW_ENTRY_SHARDED | PW_ENTRY_MOVING } };
         struct it_host *host = *state;
 
@@ -452,7 +452,7 @@ static void garbage(void **state)
                 shutdown(fd, SHUT_WR);
                 is_hung_up(fd);
         }
-        assert_true(it_look(host->session, "status", "host") >= 0);
+        assert_true(it_listed(host->session, "status", "host") >= 0);
 }
 
 int main(void)

@@ -67,7 +67,7 @@ static void one_of_many(void **state)
         assert_true(it_get_scalar(runs[0]) == 1);
         it_fails(pw_cancel(input, IT_ERR), PW_INVALID, "no run makes it");
         it_fails(pw_cancel(NULL, IT_ERR), PW_INVALID, "NULL");
-        assert_int_equal(it_look(host->session, "devices", "restarts"), 0);
+        assert_int_equal(it_listed(host->session, "devices", "restarts"), 0);
         for (int i = 0; i < 4; i++)
                 pw_unref(runs[i]);
         pw_unref(after);
@@ -131,8 +131,8 @@ static void ended_as(struct pw_session *session, const char *program, const char
 static void held_in_part(void **state)
 {
         struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 1, 1), *aside = it_slice(host->session, 1, 1);
-        struct pw_program *other = sleeper(host->session, aside, 0);
+        struct pw_slice *slice = it_slice(host->session, 1, 1), *apart = it_slice(host->session, 1, 1);
+        struct pw_program *other = sleeper(host->session, apart, 0);
         struct pw_future *input = it_put_scalar(host->session, 1), *results[2], *after;
 
         for (int held = 0; held < 2; held++) {
@@ -154,7 +154,7 @@ static void held_in_part(void **state)
         pw_unref(input);
         pw_program_free(other);
         pw_slice_close(slice);
-        pw_slice_close(aside);
+        pw_slice_close(apart);
 }
 
 /* --- deadlines -------------------------------------------------------------------------------------------------------- */
@@ -194,7 +194,7 @@ static void a_function_over_the_deadline(void **state)
         it_fails_with(behind, PW_DEADLINE,
                       "test/sleep|not done at its deadline|after it was submitted|device h0:|pw/sleep_us of run 1");
         assert_int_equal(pw_poll(slow), PW_NOT_READY);
-        assert_int_equal(it_look(host->session, "devices", "restarts"), 0);
+        assert_int_equal(it_listed(host->session, "devices", "restarts"), 0);
         it_fails_with(slow, PW_DEADLINE, "test/sleep|deadline|device h0:|pw/sleep_us of run 1");
         it_within("the run ends", start_us, 2 * IT_SECOND);
         assert_true(it_get_scalar(after) == 1); /* the device is there again */

@@ -56,7 +56,7 @@ static void a_run_fails_by(void **state, const char *function, enum pw_status st
         it_expect_f64(results[1], plus_1, 8);
         it_fails_with(next, status, texts);
         expect_good(&scene);
-        assert_int_equal(it_look(scene.host->session, "devices", "restarts"), 0);
+        assert_int_equal(it_listed(scene.host->session, "devices", "restarts"), 0);
         pw_unref(results[0]);
         pw_unref(results[1]);
         pw_unref(next);
@@ -227,7 +227,7 @@ static void a_function_that_forks(void **state)
         it_ok(pw_run(scene.bad, PW_FUTURES(scene.input), results, IT_ERR));
         it_expect_f64(results[0], plus_1, 8);
         it_expect_f64(results[1], plus_1, 8);
-        assert_int_equal(it_look(scene.host->session, "devices", "restarts"), 0);
+        assert_int_equal(it_listed(scene.host->session, "devices", "restarts"), 0);
         pw_unref(results[0]);
         pw_unref(results[1]);
         it_scene_end(&scene);
@@ -316,7 +316,7 @@ static bool are_running(const struct pw_listing *gangs, void *context)
 static void an_executor_killed_in_a_gang(void **state)
 {
         struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 8, 2), *aside = NULL;
+        struct pw_slice *slice = it_slice(host->session, 8, 2), *apart = NULL;
         struct pw_program *program = pw_program_new(host->session, "test/gang"), *other;
         struct pw_value *slow, *input = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
         struct pw_future *scalar = it_put_scalar(host->session, 1), *result, *after, *beside;
@@ -324,8 +324,8 @@ static void an_executor_killed_in_a_gang(void **state)
         slow = it_sleep(program, slice, input, PW_PARTIAL(PW_SUM), 60 * 1000000); /* until somebody dies */
         pw_result(program, it_grow(program, slice, slow, PW_BROADCAST, 1));
         it_ok(pw_compile(program, IT_ERR));
-        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 8, .island_count = 2 }, &aside, IT_ERR));
-        other = it_one_node(host->session, aside, "pw/nop", PW_SCALAR, NULL);
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 8, .island_count = 2 }, &apart, IT_ERR));
+        other = it_one_node(host->session, apart, "pw/nop", PW_SCALAR, NULL);
         result = it_run_1(program, scalar);
         after = it_run_1(program, result);
         it_until(host->session, "gangs", are_running, &(int){ 8 });
@@ -348,7 +348,7 @@ static void an_executor_killed_in_a_gang(void **state)
         pw_program_free(program);
         pw_program_free(other);
         pw_slice_close(slice);
-        pw_slice_close(aside);
+        pw_slice_close(apart);
 }
 
 /* One of a gang dies; the others of it are in the same function still, and end it. */

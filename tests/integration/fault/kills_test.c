@@ -313,7 +313,7 @@ static void pass_time(struct killer *killer)
         int looks = (int)(it_random(&killer->seed) % 50);
 
         while (looks--)
-                it_look(killer->host->session, "status", "host");
+                it_listed(killer->host->session, "status", "host");
 }
 
 /* --- strikes ---------------------------------------------------------------------------------------------------------- */

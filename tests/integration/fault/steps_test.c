@@ -158,7 +158,7 @@ static void others_go_on(const struct victim *victim)
         it_ok(pw_get(shared, IT_LONG, &view, IT_ERR));
         pw_view_done(&view);
         pw_unref(shared);
-        assert_true(it_look(session, "status", "sessions") > 0);
+        assert_true(it_listed(session, "status", "sessions") > 0);
         it_within("others, while a client is stopped", since_us, IT_SECOND);
 }
 

@@ -110,7 +110,7 @@ static void a_changed_file_is_applied(void **state)
         assert_false(has_said(host, "key=shutdown")); /* the command line wins */
         assert_false(has_said(host, "key=modules"));  /* likewise: the harness gives folders */
         assert_true(has_said(host, "changed=4 need_restart=1"));
-        assert_int_equal(it_look(host->session, "status", "islands"), 1);
+        assert_int_equal(it_listed(host->session, "status", "islands"), 1);
         pw_close(it_connect(host));
         until_said(host, "debug pathwaysd: session ended", 1);
         assert_false(has_said(host, "state changed"));

@@ -50,7 +50,7 @@ static void a_config_file(void **state)
                       "devices = emulated:2 ; and one more on the command line\n  host-memory = 64 MiB\n\tdevice-memory = 4 MiB\n");
         it_start(host, IT_ARGS("--config", path, "--devices", "emulated:3"));
         host->session = it_connect(host);
-        assert_int_equal(it_look(host->session, "status", "devices"), 3);
+        assert_int_equal(it_listed(host->session, "status", "devices"), 3);
         it_host_clean(host);
         assert_int_equal(it_host_end(host, SIGTERM), 0);
 }

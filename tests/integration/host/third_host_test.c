@@ -52,7 +52,7 @@ static void sentences_name_the_host(void **state)
         struct pw_future *value = it_put_scalar(host->session, 1), *result = it_run_1(program, value);
         struct pw_view view;
 
-        assert_int_equal(it_look(host->session, "status", "host"), 3);
+        assert_int_equal(it_listed(host->session, "status", "host"), 3);
         pw_id_format(pw_future_id(value), text);
         assert_int_equal(strncmp(text, "h3.", 3), 0);
         it_fails(pw_get(result, IT_LONG, &view, IT_ERR), PW_FAILED, "device h3:0");

@@ -15,7 +15,7 @@
  *   count, seq, tail   writes nonsense into that word of its device's board, and goes on for ever
  *   back   winds the seq of its board back once it is done, for 50 ms;   unmark   clears its marks for 50 ms
  *   head   writes nonsense into the head of the reports;   spoilt   calls all that it ever wrote spoilt; both return
- *   deaf   clears the bitmaps of who sleeps for whom, and every bell, for 100 ms
+ *   silent   clears the bitmaps of who sleeps for whom, and every bell, for 100 ms
  *   late   writes its output, an f64 [12 MiB], once nobody holds the lock of the file whose path is its params
  */
 #include "pathways_module.h"
@@ -288,7 +288,7 @@ static enum pw_status back(struct pw_task *task) { return behind_its_back(task, 
 static enum pw_status unmark(struct pw_task *task) { return behind_its_back(task, 50, stroke_marks); }
 static enum pw_status head(struct pw_task *task) { return behind_its_back(task, 0, stroke_head); }
 static enum pw_status spoilt(struct pw_task *task) { return behind_its_back(task, 0, stroke_spoilt); }
-static enum pw_status deaf(struct pw_task *task) { return behind_its_back(task, 100, stroke_bells); }
+static enum pw_status silent(struct pw_task *task) { return behind_its_back(task, 100, stroke_bells); }
 
 /* What it writes is -1 everywhere. */
 static enum pw_status late(struct pw_task *task)
@@ -407,7 +407,7 @@ PW_MODULE("broken",
           PW_FUNCTION(unmark, .shape = shape),
           PW_FUNCTION(head, .shape = shape),
           PW_FUNCTION(spoilt, .shape = shape),
-          PW_FUNCTION(deaf, .shape = shape),
+          PW_FUNCTION(silent, .shape = shape),
           PW_FUNCTION(late, .shape = late_shape),
           PW_FUNCTION(endless, .shape = shape_hang),
           PW_FUNCTION(slow_shape, .shape = shape_slow),

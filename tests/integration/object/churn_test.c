@@ -127,7 +127,7 @@ static void test_many_objects(void **state)
                 number[0] = i;
                 it_ok(pw_put(host->session, number, sizeof number, NULL, &futures[i], IT_ERR));
         }
-        assert_true(it_look(host->session, "status", "objects") >= (int64_t)count);
+        assert_true(it_listed(host->session, "status", "objects") >= (int64_t)count);
         for (uint64_t i = 0; i < count; i += count / 1000) {
                 it_ok(pw_get(futures[i], 0, &view, IT_ERR));
                 assert_int_equal(*(const uint64_t *)view.data, i);

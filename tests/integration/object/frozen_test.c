@@ -312,7 +312,7 @@ static void its_producer_is_killed(void **state)
 
                 it_read(&child, &byte, 1);
                 for (int j = 0; j < i; j++)
-                        it_look(host->session, "status", "objects");
+                        it_listed(host->session, "status", "objects");
                 it_reap(&child, SIGKILL);
         }
 }

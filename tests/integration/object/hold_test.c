@@ -286,7 +286,7 @@ static void a_put_waits_until_another_frees(void **state)
         struct it_child child = it_fork(put_and_wait, host);
         it_read(&child, &byte, 1);
         for (int i = 0; i < 100; i++)
-                assert_int_equal(it_look(host->session, "status", "host"), 0);
+                assert_int_equal(it_listed(host->session, "status", "host"), 0);
         int64_t start_us = it_now_us();
         pw_unref(futures[--count]);
         it_read(&child, &status, sizeof status);

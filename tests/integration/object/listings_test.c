@@ -49,8 +49,8 @@ static void each_object_is_listed_once(void **state)
         free(ids);
         free(listed);
         pw_listing_free(all);
-        assert_int_equal(it_look(host->session, "status", "objects"), OBJECTS);
-        assert_int_equal(it_look(host->session, "owners", "objects"), OBJECTS);
+        assert_int_equal(it_listed(host->session, "status", "objects"), OBJECTS);
+        assert_int_equal(it_listed(host->session, "owners", "objects"), OBJECTS);
         unref_all(futures);
 }
 
@@ -145,7 +145,7 @@ static void who_asks_may_go(void **state)
                 for (int j = 0; j < i + 1; j++)
                         it_read(&child, &byte, 1);
                 it_reap(&child, SIGKILL);
-                assert_int_equal(it_look(host->session, "status", "objects"), OBJECTS);
+                assert_int_equal(it_listed(host->session, "status", "objects"), OBJECTS);
         }
         unref_all(futures);
 }

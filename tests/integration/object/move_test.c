@@ -362,7 +362,7 @@ static void a_mover_that_is_killed(void **state)
 
                 it_read(&child, &byte, 1);
                 for (uint64_t looks = it_random(&seed) % 12; looks; looks--)
-                        assert_int_equal(it_look(host->session, "status", "host"), 0);
+                        assert_int_equal(it_listed(host->session, "status", "host"), 0);
                 it_reap(&child, SIGKILL);
                 it_ok(pw_lookup(host->session, "value", 0, &found, IT_ERR));
                 expect(found, COUNT, 3);
@@ -371,7 +371,7 @@ static void a_mover_that_is_killed(void **state)
                         enum pw_status status;
 
                         while ((status = pw_relocate(&found, &soon, NULL)) == PW_BUSY)
-                                assert_int_equal(it_look(host->session, "status", "host"), 0);
+                                assert_int_equal(it_listed(host->session, "status", "host"), 0);
                         assert_int_equal(status, PW_OK);
                         expect(found, COUNT, 3);
                 }

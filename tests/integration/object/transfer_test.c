@@ -150,7 +150,7 @@ static void it_ends_with_its_owner(void **state)
         snprintf(to, sizeof to, "pid %d", (int)child.pid);
         it_ok(pw_transfer(future, to, IT_ERR));
         pw_unref(future);
-        assert_int_equal(it_look(host->session, "status", "objects"), 1);
+        assert_int_equal(it_listed(host->session, "status", "objects"), 1);
         it_reap(&child, SIGKILL);
         it_until(host->session, "objects", none, NULL);
         close(go[0]);

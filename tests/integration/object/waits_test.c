@@ -310,7 +310,7 @@ static void all_are_told_of_a_name(void **state)
 
         assert_int_equal(raw_hello(flood.fd, text), PW_OK);
         assert_int_equal(raw_flood(&flood), 0);
-        assert_true(it_look(host->session, "status", "host") >= 0); /* what came before this was taken */
+        assert_true(it_listed(host->session, "status", "host") >= 0); /* what came before this was taken */
         it_ok(pw_put(host->session, "x", 1, NULL, &future, IT_ERR));
         it_ok(pw_name(future, name, IT_ERR));
         assert_int_equal(raw_flood(&(struct raw_flood){ .fd = flood.fd, .before = LOOKUPS, .limit_us = IT_LONG }), LOOKUPS);

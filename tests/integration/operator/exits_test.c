@@ -80,7 +80,7 @@ static void what_cannot_be_asked(void **state)
         EXPECT(USAGE, "a slice has at least one device", "run", "pw/nop", "--devices", "0");
         EXPECT(USAGE, "--repeat and --ahead are at least 1", "run", "pw/nop", "--ahead", "0");
         EXPECT(USAGE, "at most 8 numbers", "run", "pw/nop", "--dims", "1,2,3,4,5,6,7,8,9");
-        assert_int_equal(it_look(host->session, "status", "objects"), 0);
+        assert_int_equal(it_listed(host->session, "status", "objects"), 0);
 }
 
 static void what_fails_or_is_late(void **state)

@@ -89,7 +89,7 @@ static void a_value_is_moved(void **state)
         pw_unref(result);
         EXPECT(1, "a client put it", "move", put, "--devices", "2");
         trace = it_command_start(host, IT_ARGS("trace", "--seconds", "1min"));
-        while (!it_look(host->session, "status", "traces"))
+        while (!it_listed(host->session, "status", "traces"))
                 ;
         EXPECT(0, id, "move", "weights", "--json");
         EXPECT(0, "moved there|\"device_bytes\": 0|\"charged\": \"name weights\"", "object", id, "--json");
@@ -385,11 +385,11 @@ static void the_command_line_is_forgiving(void **state)
         EXPECT(0, "puts waiting    0|runs waiting    0|host            h0\n", "status");
         it_ok(pw_list(host->session, "runs", NULL, 1, &rows, IT_ERR));
         assert_int_equal(it_rows(rows), 1);
-        assert_int_equal(it_number(rows, 0, "run"), it_look(host->session, "status", "runs_done"));
+        assert_int_equal(it_number(rows, 0, "run"), it_listed(host->session, "status", "runs_done"));
         pw_listing_free(rows);
         it_ok(pw_list(host->session, "gangs", NULL, 8, &rows, IT_ERR));
         assert_int_equal(it_rows(rows), 2); /* one of each device that ran any */
-        assert_int_equal(it_number(rows, 0, "run"), it_look(host->session, "status", "runs_done"));
+        assert_int_equal(it_number(rows, 0, "run"), it_listed(host->session, "status", "runs_done"));
         pw_listing_free(rows);
         pw_unref(input);
         pw_program_free(program);

@@ -159,7 +159,7 @@ static void health_ends_with_the_work(void **state)
 
         assert_non_null(text);
         http_address(host, address);
-        while (it_look(host->session, "status", "runs_in_flight") != 1)
+        while (it_listed(host->session, "status", "runs_in_flight") != 1)
                 ;
         assert_int_equal(kill(host->pid, SIGTERM), 0);
         while (http_ask(address, GET("/health"), text) == 200)

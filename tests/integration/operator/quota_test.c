@@ -181,7 +181,7 @@ static void sessions(void **state)
         struct pw_session *first = start(host, "quota = *:sessions=2\n"), *second = it_connect(host), *third;
 
         it_fails(pw_connect(host->socket, &third, IT_ERR), PW_LIMIT, "2 sessions|its quota|--quota");
-        assert_int_equal(it_look(first, "owners", "tenant_sessions"), 2);
+        assert_int_equal(it_listed(first, "owners", "tenant_sessions"), 2);
         pw_close(second);
         for (int64_t end_us = it_now_us() + IT_LONG; pw_connect(host->socket, &third, NULL) != PW_OK;)
                 assert_true(it_now_us() < end_us);
@@ -257,7 +257,8 @@ static int look(void *context, int pipe)
         const struct look *look = context;
         struct pw_session *session = it_connect_as_other(look->host, look->group);
         struct pw_put_params at_once = { .timeout_us = 1000 };
-        struct seen seen = { .objects = it_look(session, "status", "objects"), .sessions = it_look(session, "status", "sessions") };
+        struct seen seen = { .objects = it_listed(session, "status", "objects"),
+                             .sessions = it_listed(session, "status", "sessions") };
         struct pw_future *future;
         void *data;
 

@@ -136,7 +136,7 @@ static void fast_runs_are_all_there(void **state)
         struct pw_slice *slice = it_slice(host->session, 1, 1);
         struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
         struct pw_future *value = it_put_scalar(host->session, 1);
-        int64_t before = it_look(host->session, "devices", "gangs_done");
+        int64_t before = it_listed(host->session, "devices", "gangs_done");
         char path[120];
         struct it_command command = it_recording_begin(host, path);
 
@@ -147,7 +147,7 @@ static void fast_runs_are_all_there(void **state)
         }
         assert_true(it_get_scalar(value) == 1);
         struct it_chrome chrome = it_recording_end(&command, path);
-        assert_int_equal(chrome.bar_count, it_look(host->session, "devices", "gangs_done") - before);
+        assert_int_equal(chrome.bar_count, it_listed(host->session, "devices", "gangs_done") - before);
         assert_int_equal(chrome.runs_begun, 10000);
         it_chrome_free(&chrome);
         pw_unref(value);

@@ -23,7 +23,7 @@ static void a_function_is_tried(void **state)
         EXPECT(0, "\"function\": \"pw/nop\", \"devices\": 1, \"runs\": 5, \"chained\": \"yes\", \"took_us\": |\"runs_per_s\": ",
                "run", "pw/nop",
                "--repeat", "5", "--json");
-        assert_int_equal(it_look(host->session, "status", "runs_done"), 2 + 21 + 4 + 6); /* the first of each is not timed */
+        assert_int_equal(it_listed(host->session, "status", "runs_done"), 2 + 21 + 4 + 6); /* the first of each is not timed */
 }
 
 /* What cannot be tried is refused before anything runs. */
@@ -38,7 +38,7 @@ static void a_trial_is_refused(void **state)
         EXPECT(2, "--params-u64: \"1,x\" is no list", "run", "pw/sleep_us", "--params-u64", "1,x");
         EXPECT(1, "slice of 9 devices: there are 8", "run", "pw/nop", "--devices", "9");
         EXPECT(1, "broken/fail failed", "run", "broken/fail", "--params-u64", "0");
-        assert_int_equal(it_look(host->session, "status", "runs_done"), 1);
+        assert_int_equal(it_listed(host->session, "status", "runs_done"), 1);
 }
 
 /* What was tried stands in each listing, as a table for people and as JSON. */

@@ -64,7 +64,7 @@ static struct costs measure(struct it_host *host, uint32_t devices, uint32_t isl
                 costs.orders = least(costs.orders, again.orders);
                 costs.notices = least(costs.notices, again.notices);
         }
-        costs.program_bytes = it_look(host->session, "programs", "bytes");
+        costs.program_bytes = it_listed(host->session, "programs", "bytes");
         pw_unref(input);
         pw_program_free(program);
         pw_slice_close(slice);

@@ -95,7 +95,7 @@ static void steps_in_one_block(void **state)
                 overlapping += first.first[run + 1] < second.last_end[run];
         printf("%d of %d steps began on the first device before the last ended on the second\n", overlapping, STEPS - 1);
         assert_in_range(overlapping, STEPS / 2, STEPS);
-        assert_in_range(it_look(host->session, "programs", "measured_peak"), 1, peak);
+        assert_in_range(it_listed(host->session, "programs", "measured_peak"), 1, peak);
         pw_unref(weights);
         pw_program_free(step);
         for (int i = 0; i < 2; i++)

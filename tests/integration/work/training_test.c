@@ -160,23 +160,23 @@ static void takes_what_it_says(struct it_host *host, uint32_t devices, uint32_t 
         struct pw_future *weights = put_zeros(host->session, PW_F32, PW_DIMS(FEATURES, CLASSES)), *results[2];
         struct pw_future *images = put_zeros(host->session, PW_F32, PW_DIMS(ROWS, FEATURES));
         struct pw_future *labels = put_zeros(host->session, PW_U8, PW_DIMS(ROWS));
-        int64_t peak = it_look(host->session, "programs", "peak"), measured;
+        int64_t peak = it_listed(host->session, "programs", "peak"), measured;
 
         assert_true(peak > 0);
-        assert_int_equal(it_look(host->session, "programs", "runs"), 0);
-        assert_int_equal(it_look(host->session, "programs", "measured_peak"), 0);
+        assert_int_equal(it_listed(host->session, "programs", "runs"), 0);
+        assert_int_equal(it_listed(host->session, "programs", "measured_peak"), 0);
         for (int i = 0; i < 100; i++) {
                 it_ok(pw_run(program, PW_FUTURES(pw_donate(&weights), images, labels), results, IT_ERR));
                 weights = results[0];
                 it_ok(pw_wait(&results[1], 1, 1, IT_LONG, NULL, IT_ERR));
                 pw_unref(results[1]);
-                measured = it_look(host->session, "programs", "measured_peak");
+                measured = it_listed(host->session, "programs", "measured_peak");
                 assert_true(measured <= peak);
         }
         assert_true(measured > 0);
         if (devices == 1)
                 assert_int_equal(measured, peak);
-        assert_int_equal(it_look(host->session, "programs", "peak"), peak);
+        assert_int_equal(it_listed(host->session, "programs", "peak"), peak);
         pw_unref(weights);
         pw_unref(images);
         pw_unref(labels);

@@ -33,9 +33,9 @@ static double reduced(double a, double b, enum pw_op op)
         return 0;
 }
 
-static bool is_laid(const struct layout *layout, uint32_t axis, enum pw_lay lay)
+static bool is_laid(const struct layout *layout, uint32_t axis, enum pw_layout how)
 {
-        return layout->mesh[axis] > 1 && layout->sharding.axis[axis].lay == lay;
+        return layout->mesh[axis] > 1 && layout->sharding.axis[axis].layout == how;
 }
 
 /* Along broadcast axes all hold the same, so they add nothing there. */
@@ -44,14 +44,14 @@ static void weights_of(const struct layout *layout, double weights[PW_MESH_AXES_
         double weight = 100;
 
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++, weight *= 10)
-                weights[axis] = is_laid(layout, axis, PW_LAY_BROADCAST) ? 0 : weight;
+                weights[axis] = is_laid(layout, axis, PW_LAYOUT_BROADCAST) ? 0 : weight;
 }
 
 /* What this place holds, another one along a broadcast axis brings. */
 static bool is_copy(const struct layout *layout, const uint32_t coords[PW_MESH_AXES_MAX])
 {
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
-                if (is_laid(layout, axis, PW_LAY_BROADCAST) && coords[axis])
+                if (is_laid(layout, axis, PW_LAYOUT_BROADCAST) && coords[axis])
                         return true;
         return false;
 }
@@ -60,7 +60,7 @@ static enum pw_op op_of(const struct layout *layout)
 {
         uint32_t axis = 0;
 
-        while (axis < PW_MESH_AXES_MAX - 1 && !is_laid(layout, axis, PW_LAY_PARTIAL))
+        while (axis < PW_MESH_AXES_MAX - 1 && !is_laid(layout, axis, PW_LAYOUT_PARTIAL))
                 axis++;
         return (enum pw_op)layout->sharding.axis[axis].op;
 }
@@ -151,7 +151,7 @@ static void transfer(struct it_host *host, const struct layout *from, const stru
                  pw_sharding_format(&from->sharding, from->mesh, text[0], 80), pw_mesh_format(from->mesh, text[1], 80),
                  pw_sharding_format(&to->sharding, to->mesh, text[2], 80), pw_mesh_format(to->mesh, text[3], 80), shape);
         for (int i = 0; i < PW_MESH_AXES_MAX; i++)
-                if (lies.axis[i].lay == PW_LAY_PARTIAL)
+                if (lies.axis[i].layout == PW_LAYOUT_PARTIAL)
                         lies.axis[i] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;
         weights_of(from, weights);
         struct pw_value *marked = pw_call_with(program, from->slice, "parts/mark",
@@ -178,25 +178,25 @@ static void transfer(struct it_host *host, const struct layout *from, const stru
         free(value);
 }
 
-static const struct pw_axis_sharding lays[] = {
+static const struct pw_axis_sharding layouts[] = {
         PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0), PW_AXIS_SPLIT(1), PW_AXIS_PARTIAL(PW_SUM),
 };
-#define LAYS (sizeof lays / sizeof *lays)
+#define LAYOUTS (sizeof layouts / sizeof *layouts)
 
 static bool is_partial(const struct pw_sharding *sharding)
 {
         for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
-                if (sharding->axis[axis].lay == PW_LAY_PARTIAL)
+                if (sharding->axis[axis].layout == PW_LAYOUT_PARTIAL)
                         return true;
         return false;
 }
 
 static void all_pairs_on_one_axis(struct it_host *host, struct layout from, struct layout to, struct pw_dims dims)
 {
-        for (size_t a = 0; a < LAYS; a++) {
-                for (size_t b = 0; b < LAYS - 1; b++) {
-                        from.sharding = (struct pw_sharding){ { lays[a], PW_AXIS_BROADCAST } };
-                        to.sharding = (struct pw_sharding){ { lays[b], PW_AXIS_BROADCAST } };
+        for (size_t a = 0; a < LAYOUTS; a++) {
+                for (size_t b = 0; b < LAYOUTS - 1; b++) {
+                        from.sharding = (struct pw_sharding){ { layouts[a], PW_AXIS_BROADCAST } };
+                        to.sharding = (struct pw_sharding){ { layouts[b], PW_AXIS_BROADCAST } };
                         transfer(host, &from, &to, dims);
                 }
         }
@@ -283,10 +283,10 @@ static void on_two_axes(struct it_host *host, uint32_t rows, uint32_t columns, u
 {
         struct layout from = { it_mesh(host->session, rows, columns, islands), { rows, columns }, PW_BROADCAST }, to = from;
 
-        for (size_t a = 0; a < LAYS * LAYS; a++) {
-                for (size_t b = 0; b < LAYS * LAYS; b++) {
-                        from.sharding = (struct pw_sharding){ { lays[a / LAYS], lays[a % LAYS] } };
-                        to.sharding = (struct pw_sharding){ { lays[b / LAYS], lays[b % LAYS] } };
+        for (size_t a = 0; a < LAYOUTS * LAYOUTS; a++) {
+                for (size_t b = 0; b < LAYOUTS * LAYOUTS; b++) {
+                        from.sharding = (struct pw_sharding){ { layouts[a / LAYOUTS], layouts[a % LAYOUTS] } };
+                        to.sharding = (struct pw_sharding){ { layouts[b / LAYOUTS], layouts[b % LAYOUTS] } };
                         if (!is_partial(&to.sharding))
                                 transfer(host, &from, &to, dims);
                 }
@@ -401,7 +401,7 @@ static void an_input_that_lies_otherwise_each_time(void **state)
         for (int i = 0; i < 16; i++)
                 expected[i] = 1 + i;
         for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
-                struct pw_program *maker = pw_program_new(host->session, "test/lay");
+                struct pw_program *maker = pw_program_new(host->session, "test/layout");
                 struct pw_future *laid, *result;
 
                 pw_result(maker, pw_call(maker, slice, "pw/nop",

@@ -346,7 +346,7 @@ const char *world_error_text(struct world *world, const struct world_object *obj
         const char *base = (const char *)segment_of(world, object->segment)->map.base;
 
         if (pw_word_state(pw_entry_load(entry)) == PW_ENTRY_LOST)
-                return entry->body.dims[1] ? base + entry->body.dims[0] : "";
+                return entry->body.loss.bytes ? base + entry->body.loss.offset : "";
         return entry->bytes ? base + entry->room_offset : "";
 }
 

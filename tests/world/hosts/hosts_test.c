@@ -7,6 +7,7 @@
  * every run has ended with each result decided once, and all memory is free: nobody waits for ever. PW_WORLD_SEED=n plays that seed
  * alone, PW_WORLD_SEEDS=n so many, PW_WORLD_TRACE=1 prints the messages. */
 #include "tests/world/hosts/play.h"
+#include "tests/world/seeds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -234,12 +235,11 @@ struct sums { uint64_t runs, good, gave_back, refused, deferred, lost, met; };
 
 static struct sums play_seeds(bool falls_out)
 {
-        const char *one = getenv("PW_WORLD_SEED"), *many = getenv("PW_WORLD_SEEDS");
-        uint64_t first = one ? strtoull(one, NULL, 10) : 1, count = one ? 1 : many ? strtoull(many, NULL, 10) : 40;
+        struct world_seeds seeds = world_seeds(1, 40, 10);
         struct sums sums = { 0 };
 
-        for (uint64_t seed = first; seed < first + count; seed++) {
-                play_seed(seed, falls_out);
+        for (uint64_t i = 0; i < seeds.count + seeds.fresh; i++) {
+                play_seed(world_seed(&seeds, i), falls_out);
                 sums.runs += play->run_count;
                 sums.good += play->admitted;
                 sums.gave_back += play->gave_back;
@@ -249,7 +249,8 @@ static struct sums play_seeds(bool falls_out)
                 sums.met += play->met;
         }
         print_message("%lu plays: %lu runs, %lu good, %lu lost; %lu refused for now, %lu deferred, %lu gave back; met again %lu\n",
-                      (unsigned long)count, (unsigned long)sums.runs, (unsigned long)sums.good, (unsigned long)sums.lost,
+                      (unsigned long)(seeds.count + seeds.fresh), (unsigned long)sums.runs, (unsigned long)sums.good,
+                      (unsigned long)sums.lost,
                       (unsigned long)sums.refused, (unsigned long)sums.deferred, (unsigned long)sums.gave_back,
                       (unsigned long)sums.met);
         return sums;

@@ -44,11 +44,11 @@ static void send(uint32_t from, const struct pw_action *action)
         else
                 pw_core_encode(&action->core, NULL, frame.bytes);
         if (getenv("PW_WORLD_TRACE"))
-                fprintf(stderr, "h%u to h%u: message %d of run %u.%lu, node %u, serial %lu\n", PLAY_FIRST + from, PLAY_FIRST + to,
+                fprintf(stderr, "h%u to h%u: message %d of run %u.%lu, about %u, serial %lu\n", PLAY_FIRST + from, PLAY_FIRST + to,
                         (int)action->core.kind, action->core.run.coordinator, (unsigned long)action->core.run.number,
-                        action->core.node, (unsigned long)action->core.serial);
+                        action->core.about, (unsigned long)action->core.serial);
         play->gave_back += action->core.kind == PW_CORE_GIVE_BACK;
-        play->refused += action->core.kind == PW_CORE_REFUSED && action->core.node == PW_REFUSED_NOW;
+        play->refused += action->core.kind == PW_CORE_REFUSED && action->core.refusal == PW_REFUSED_NOW;
         play->deferred += action->core.kind == PW_CORE_DEFERRED;
         assert_true(pw_grow((void **)&link->frames, &link->capacity, link->count + 1, sizeof *link->frames));
         link->frames[link->count++] = frame;
