@@ -1,7 +1,7 @@
-/* How many lines of the log others can cause: of each who does, so many in an interval, which begins with the first of them; then
- * the log says how many more there were. So systemd-journald limits what a service says (journald-rate-limit.c).
+/* How many lines of the log others can cause: each of them so many in an interval, which begins with the first line; then the log
+ * says how many more there were. So systemd-journald limits what a service says (journald-rate-limit.c).
  *
- * Who comes while all places are taken shares the last one with whoever else does. Threads: one at a time.
+ * Those that come while all places are taken share the last one. Threads: one at a time.
  */
 #ifndef PW_BASE_LOG_LIMIT_H
 #define PW_BASE_LOG_LIMIT_H

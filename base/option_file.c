@@ -112,7 +112,7 @@ static enum pw_status judge(const struct config_file *file, int first, const cha
         return PW_OK;
 }
 
-/* Who reads a FIFO or a terminal waits for who writes: only what ends by itself is read. */
+/* Reading a FIFO or a terminal waits for a writer: only what ends by itself is read. */
 static enum pw_status open_config(const char *path, FILE **ret_stream, struct pw_error *ret_err)
 {
         int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -4,7 +4,7 @@
  * replica one contribution per place along the partial axes. A receiver reads one replica of every part that meets the box it
  * wants: that of its own row of the mesh, else one that lies in its island, else the replica that its number gives, so that
  * receivers spread over replicas. Contributions of a replica are one group, in rank order: row-major over the mesh.
- * Pure arithmetic; lowering asks it too (which transfers cross islands, who reads whom).
+ * Pure arithmetic; lowering asks it too (which transfers cross islands, which shards read which).
  */
 #ifndef PW_BASE_SOURCES_H
 #define PW_BASE_SOURCES_H

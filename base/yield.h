@@ -1,9 +1,8 @@
-/* Yielding, for as long as those who get the processor give it back soon.
+/* Yielding, for as long as the others give the processor back soon.
  *
- * Where each of them waits as this process does a yield takes microseconds, and whoever is awaited runs next. Beside processes that
- * compute it takes as long as their slices do, and a yield is then the end of one's own: who yields again and again hardly runs at
- * all, while who sleeps is woken and has its share. So after a yield that took long its caller sleeps in place of yielding, for
- * many times as long.
+ * Among processes that wait like this one a yield takes microseconds, and the awaited one runs next. Beside processes that compute
+ * it takes as long as their slices do, and ends one's own: a process that yields again and again hardly runs at all, while one that
+ * sleeps is woken and has its share. So after a yield that took long its caller sleeps in place of yielding, many times as long.
  */
 #ifndef PW_BASE_YIELD_H
 #define PW_BASE_YIELD_H

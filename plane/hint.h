@@ -20,7 +20,7 @@
 #endif
 #define PW_SECOND_LOOK_US 50000
 
-#define PW_HINT_WIDE (1u << 20) /* waiters: below it who sleeps on entries, from it on who sleeps on bells */
+#define PW_HINT_WIDE (1u << 20) /* waiters: below it those that sleep on entries, from it on those on bells */
 #define PW_HINT_BELLS 64u
 #define PW_HINT_ARMED 1u /* a bell's lowest bit: somebody looks or sleeps; above it the number of times it was armed */
 

@@ -5,11 +5,11 @@
  *
  *   DROP  1 cell   give one reference of the session to {segment, slot, generation} back
  *   REF   1 cell   take one. The published record is the pin: the daemon, having swapped an entry to CLOSING, reads the
- *                  rings of everybody who may refer to it up to the tails it then sees before it frees: of who was
- *                  granted the slot, and of who asked for the segment's descriptor before it ever named an object
- *                  there. So the client publishes REF, then looks at the entry: READY, ERROR, LOST or PENDING of the
- *                  generation: the reference is taken. CLOSING: the word will leave CLOSING: reopened (taken) or of
- *                  another generation (gone). Else: gone.
+ *                  rings of everybody who may refer to it up to the tails it then sees before it frees: of the
+ *                  session that was granted the slot, and of those that asked for the segment's descriptor, as one
+ *                  does before it names an object there. So the client publishes REF, then looks at the entry.
+ *                  READY, ERROR, LOST or PENDING of the generation: the reference is taken. CLOSING: the word will
+ *                  leave CLOSING: reopened (taken) or of another generation (gone). Else: gone.
  *   RUN   2 + inputs + results cells: header, options, then per input and per result one cell {segment, slot, generation}.
  *
  * Records of a lane are read in order. A DROP may be late, never early.

@@ -24,8 +24,8 @@ enum pw_store_action_kind {
         PW_STORE_DRAIN,        /* somebody queues for room, and nobody did: read every ring now, and each DROP as it comes */
         PW_STORE_SEGMENT_IDLE, /* nobody holds an object in `segment` of an ended session: unmap, close, and
                                 * pw_store_segment_remove() */
-        /* nobody ever asks for an object in `segment` again, whose session has ended and whose process may write there yet: its map
-         * may go, the store has forgotten it */
+        /* nobody ever asks for an object in `segment` again: its session has ended, its process may write there yet. Its map may
+         * go, the store has forgotten it */
         PW_STORE_SEGMENT_QUIET,
         PW_STORE_END_SESSION,  /* session `number` broke the protocol: end it, for the reason in `text` */
 };

@@ -1,4 +1,4 @@
-/* Names of a host's objects: who binds, removes and looks up, what metadata is asked about it, and who is told what.
+/* Names of a host's objects: requests that bind, remove and look up, what metadata is asked about them, and their answers.
  *
  * A name belongs to the home of its object. The home makes the binding in metadata, holding the object first, and lets go of the
  * object only when it knows that no binding of it is left there: so whoever finds a name finds its object. Until metadata has

@@ -108,7 +108,7 @@ static inline uint64_t pw_store_room_bytes(const struct pw_room_request *ask)
 /* What rooms of the segment can take when nobody else has any. */
 uint64_t pw_room_usable(const struct pw_store *store, const struct segment *segment);
 void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status); /* it was never queued */
-/* Requests that are told why they waited in vain. Who holds what they wait for is looked for once for those who are told the
+/* Requests that are told why they waited in vain. The holders of what they wait for are looked for once for all that are told the
  * same. */
 struct told { uint32_t count, looks; struct pw_holders_of of; /* the last one's */ char text[360]; };
 void pw_room_give_up(struct pw_store *store, const struct request *request, struct told *told); /* what it waits for did not come */
@@ -215,7 +215,7 @@ enum pw_status pw_room_place(struct pw_store *store, struct row *row, struct req
 /* room.c */
 void pw_room_serve(struct pw_store *store); /* something may have come for them */
 void pw_room_search_on(struct pw_store *store); /* nothing came, but not all of them have looked for idle slots */
-void pw_room_came(struct pw_store *store); /* those who wait are served by who reclaims next, once for all that came back */
+void pw_room_came(struct pw_store *store); /* requests that wait are served at the next reclaim, once for all that came back */
 static inline bool pw_room_hungry(const struct pw_store *store, const struct extent *extent) /* somebody waits for a slot of it */
 {
         return (extent->span_bytes && store->lacking_count) || extent->segment->tenant->over_count;

@@ -1,4 +1,4 @@
-/* The store of one host: which objects there are, who refers to them, who is charged, what room there is. It decides only.
+/* The store of one host: which objects there are, their references and charges, what room there is. It decides only.
  *
  * Events are calls; effects come out as actions (action.h). It swaps entry words itself, through plane/entry.h, in maps that
  * it was handed; it holds no descriptor, clock or thread: `now_us` is a field of the event. Time is CLOCK_MONOTONIC.

@@ -40,8 +40,8 @@ void pw_decoder_rest(struct pw_decoder *decoder); /* gives its buffer back if no
  * Errors: PW_DAEMON_GONE (end of file or reset), PW_NO_MEMORY, PW_SYSTEM, PW_PROTOCOL (too many descriptors). */
 PW_MUST_CHECK enum pw_status pw_decoder_read(struct pw_decoder *decoder, int socket, bool block, size_t *ret_bytes,
                                              struct pw_error *ret_err);
-/* The same, never blocking, from who may send no descriptors: none is received, as whoever closes one waits for who serves its
- * file, and no signal ends that. `looks`: the socket may have some, so it looks before it reads.
+/* The same, never blocking, from a peer that may send no descriptors: none is received, as closing one waits for the server of
+ * its file, and no signal ends that. `looks`: the socket may have some, so it looks before it reads.
  * Errors: as above; PW_PROTOCOL: descriptors are next, which go with the socket. */
 PW_MUST_CHECK enum pw_status pw_decoder_read_bytes(struct pw_decoder *decoder, int socket, bool looks, size_t *ret_bytes,
                                                    struct pw_error *ret_err);

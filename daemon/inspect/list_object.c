@@ -1,4 +1,4 @@
-/* The listing of one object: what it is, where its shards are, who holds it, who waits for it. */
+/* The listing of one object: what it is, where its shards are, its holders and waiters. */
 #include "base/memory.h"
 #include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"

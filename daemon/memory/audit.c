@@ -52,9 +52,9 @@ static uint64_t touched(int fd, uint64_t offset, uint64_t bytes)
         return pw_window_touched(&window, &bytes, NULL) == PW_OK ? bytes : 0;
 }
 
-/* Besides segments, lanes and rings may be touched anywhere, and so may places whose session has ended, by who still has them
- * mapped: even a look at a page that was taken back makes one. Clients go on meanwhile: what segments have is read first, then what
- * the memfd takes, then what all of it has, so that a page that comes in between is no one's fault. */
+/* Besides segments, lanes and rings may be touched anywhere, and so may places whose session has ended, by a process that still has
+ * them mapped: even a look at a page that was taken back makes one. Clients go on meanwhile: what segments have is read first, then
+ * what the memfd takes, then what all of it has, so that a page that comes in between is no one's fault. */
 void pw_measure_do(struct pw_measure *measure, int fd)
 {
         for (uint32_t i = 0; i < measure->count; i++)

@@ -1,4 +1,4 @@
-/* Versions of modules, who uses them, and who waits for one. */
+/* Versions of modules, their users, and the requests that wait for one. */
 #include "daemon/module/module.h"
 
 #include "base/memory.h"

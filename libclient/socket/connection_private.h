@@ -30,7 +30,7 @@ struct pw_connection {
         struct pw_decoder decoder; /* of the watcher, once it runs */
 
         pthread_mutex_t send_lock; /* around a whole frame */
-        _Atomic uint32_t wanted;   /* to be sent by who holds the socket, or by who wanted it */
+        _Atomic uint32_t wanted;   /* to be sent by the thread that holds the socket, or by the one that wanted it */
         _Atomic uint32_t kept;     /* to be sent by the watcher when there is room */
 
         pthread_mutex_t lock; /* guards what follows */

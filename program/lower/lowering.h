@@ -48,7 +48,7 @@ struct pw_lowering {
         bool *takes;            /* per call of the graph: it takes a credit of its stage */
         uint32_t value_count, value_capacity, node_count, node_capacity, link_count, link_capacity;
         uint32_t input_count, seq_count;
-        struct pw_spreads spreads; /* who reads whom */
+        struct pw_spreads spreads; /* which places read which */
 };
 
 /* The room of the value on each device of its slice. */

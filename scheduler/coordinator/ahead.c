@@ -1,4 +1,4 @@
-/* Who took over whose blocks, among runs of several hosts that are not admitted. */
+/* Which runs took over blocks of which, among those of several hosts that are not admitted. */
 #include "scheduler/coordinator/ahead.h"
 
 #include "scheduler/state.h"

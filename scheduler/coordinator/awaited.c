@@ -1,4 +1,4 @@
-/* Who waits for which object, and whose turn it is to be told. */
+/* Runs by the objects that they wait for, and which tenant's are told next. */
 #include "scheduler/coordinator/awaited.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* A result as its host has it: its rooms, who wrote them and when, who reads them.
+/* A result as its host has it: its rooms, their writer and readers.
  *
  * Made with its run's RESERVE. Its rooms go when its coordinator has released it, its run is over, and, where they came from a
  * donated input, that is so of the input too.

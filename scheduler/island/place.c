@@ -371,7 +371,7 @@ static enum pw_place_verdict try(struct taking *taking)
 /* It has rooms here, and waits for others on further hosts: who takes over from it waits for that. */
 static bool waits_elsewhere(const struct pw_host_run *run) { return run->shared && !run->at_once && !run->recorded; }
 
-/* Who may not wait takes over from nobody who does. */
+/* A run that may not wait takes over from none that does. */
 static bool would_wait(const struct taking *taking)
 {
         const struct pw_sched_program *program = taking->run->program;

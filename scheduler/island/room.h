@@ -1,4 +1,4 @@
-/* Rooms of runs: who waits for some, who gets them and where they lie, and whose blocks go on to the next run.
+/* Rooms of runs: which run waits for some, which gets them and where, and which blocks go on to the next run.
  */
 #ifndef PW_SCHEDULER_ISLAND_ROOM_H
 #define PW_SCHEDULER_ISLAND_ROOM_H

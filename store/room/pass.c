@@ -1,8 +1,8 @@
-/* Who passes whom in the queue for room.
+/* Which requests pass which in the queue for room.
  *
- * Who lacks memory that others hold would keep all behind it waiting for as long as they hold it. So others pass, those for whom
- * there is enough; and lest somebody who wants much waits for ever, who lacks memory gets turns: what is freed meanwhile is for it
- * alone. One has a turn at a time, the tenant that had none for the longest; after it the others pass for REST times as long as it
+ * A request for memory that others hold would keep all behind it waiting for as long as they hold it. So those pass for which there
+ * is enough; and lest a large request waits for ever, one that lacks memory gets turns: what is freed meanwhile is for it alone.
+ * One has a turn at a time, the tenant that had none for the longest; after it the others pass for REST times as long as it
  * lasted. A turn in vain is followed by a longer one. */
 #include "store/parts.h"
 

@@ -1,4 +1,4 @@
-/* Room: requests granted, or queued until memory is there or their deadline has passed; pass.c says who of them passes whom. */
+/* Room: requests granted, or queued until memory is there or their deadline has passed; pass.c says which of them passes which. */
 #include "store/parts.h"
 
 #define GRACE_US 1000000u
@@ -310,8 +310,8 @@ static bool serve(struct pw_store *store, struct request *request)
         return false;
 }
 
-/* Who has its turn goes before all others, who is over its tenant's quota before others of that tenant; else first come of those
- * for whom there is enough. */
+/* The request that has its turn goes before all others, one over its tenant's quota before others of that tenant; else first come
+ * of those for which there is enough. */
 static void serve_queue(struct pw_store *store, bool came)
 {
         struct request *request;

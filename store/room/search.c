@@ -1,4 +1,4 @@
-/* Idle slots: who waits for room has them taken back from whoever was granted them, in parts, extent by extent. */
+/* Idle slots: a request that waits for room has them taken back from the lanes that have them, in parts, extent by extent. */
 #include "store/parts.h"
 
 /* What was granted to somebody since this request came, and is still to be used: its lane is about to. */

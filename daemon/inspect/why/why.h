@@ -54,7 +54,7 @@ bool pw_why_name(struct pw_chain *chain, const char *name);
 PW_MUST_CHECK enum pw_status pw_why_process(struct pw_chain *chain, const char *text);
 /* A process that is stopped (SIGSTOP) answers nobody. */
 bool pw_process_stopped(pid_t pid);
-/* "`kill -CONT 12`" for who asks, if that is allowed to send it a signal, else who is to be asked; `option`: "-CONT " or "". */
+/* "`kill -CONT 12`" for an asker that is allowed to send it a signal, else who is to be asked; `option`: "-CONT " or "". */
 #define PW_WHY_KILL_BYTES 64
 char *pw_why_kill(const struct pw_chain *chain, const char *option, pid_t pid, char text[PW_WHY_KILL_BYTES]);
 
