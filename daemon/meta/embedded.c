@@ -234,7 +234,7 @@ static enum pw_status embedded_submit(struct pw_meta *base, const struct pw_name
 
 /* --- turns -------------------------------------------------------------------------------------------------------------------- */
 
-/* What is asked meanwhile is answered in the next turn, or, at the end, not at all: nobody may ask then. */
+/* What is asked meanwhile is answered in the next turn, or by close(). */
 static bool embedded_turn(struct pw_meta *base)
 {
         struct embedded *meta = pw_container_of(base, struct embedded, base);
