@@ -1,12 +1,13 @@
-/* The entry: 64 bytes in a segment that say what one object is and whether it is ready. The entry is the message: the
- * maker of an object writes here that it is ready, and waiters read it here; nobody is told anything else.
+/* The entry: 64 bytes in a segment that say what one object is and whether it is ready. The entry is the message: the maker of an
+ * object, for results of runs the daemon, writes here that it is ready, and waiters read it here. The daemon is rung only where the
+ * flag RING asks for it.
  *
- * An object's id names a segment (a memfd that processes share, segment.h) and a slot in it: there is its entry. What a client
- * put has its entry and its room in the client's own segment. The result of a run has its entry and a list of its shards in its
- * tenant's futures segment, and each shard in a room of a device, behind a head that says who wrote it (struct pw_room_head,
- * image.h). A value of up to 24 bytes that a client put lies in the entry itself. The daemon makes the memfds (daemon/memory/). Its
- * store knows an object's holders, decides which tenant is charged for it, and when it ends: it has a record beside each entry,
- * struct pw_object (store/object.h), which no client sees.
+ * An object's id names a segment (a memfd that processes share, segment.h) and a slot in it: there is its entry. What a client put
+ * has its entry and its room in the client's own segment; a frozen value has a memfd of its own that nobody can write. The result
+ * of a run has its entry and a list of its shards in its tenant's futures segment, and each shard in a room of a device, behind a
+ * head that says who wrote it (struct pw_room_head, image.h). A value of up to 24 bytes that a client put lies in the entry itself.
+ * The daemon makes the memfds (daemon/memory/). Its store knows an object's holders, decides which tenant is charged for it, and
+ * when it ends: it has a record beside each entry, struct pw_object (store/object.h), which no client sees.
  *
  * The word, from its low bits: state 3 | flags 5 | generation 24 || generation 8 | status 8 | zero 16. A futex is the low half. The
  * generation, of 32 bits, counts the objects that have had this slot.

@@ -17,8 +17,8 @@ struct pw_port {
         /* `message` is on its way to the core that it is for: pw_deciders_hear(), now or later. `frame`: the same with what comes
          * along, of a message for another host, and of each in a scheduler that is linked; else its bytes are NULL. A link between
          * hosts goes here, in daemon/effect.c: it carries `frame`, and gives what arrives to pw_core_decode(), then
-         * pw_deciders_hear(). tests/world/link.c is one. A host that it meets is told by
-         * pw_scheduler_coordinator_add(), one that it gives up by pw_scheduler_give_up(): tests/world/hosts/links.c. Bytes of
+         * pw_deciders_hear(). tests/world/link.c is one. It tells the scheduler of a host that it meets by
+         * pw_scheduler_coordinator_add(), of one that it gives up by pw_scheduler_give_up(): tests/world/hosts/links.c. Bytes of
          * values do not go here: nothing carries them yet. */
         void (*send)(void *context, const struct pw_core_message *message, const struct pw_core_frame *frame, uint64_t now_us);
         /* Do what it says on the boards. Errors: those of pw_boards_apply(). Of PREPARE they are the answer; PW_NO_MEMORY of

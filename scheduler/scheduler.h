@@ -2,10 +2,10 @@
  *
  * Events are calls; effects come out as actions (run.h), which scheduler/port.h hands to whom they are for. It holds no descriptor,
  * clock or thread. It has two parts, the *cores*. The *coordinator* (coordinator/live.h) has the runs that clients of this host
- * submit, on whatever hosts they run. The *host* (island/host_run.h) has the rooms of this host's devices and its islands, which
- * each decide their own order (island/island.h), for any coordinator. Cores, and islands, tell each other messages (message.h).
- * Within one process most are handed over at once. Those of which the boards must hear first go by the queue of actions and come
- * back by pw_scheduler_deliver(); so do those for other hosts, and all in a scheduler that is linked.
+ * submit, on whatever hosts they run. The *host* (a core too, island/host_run.h) has the rooms of this host's devices and its
+ * islands, which each decide their own order (island/island.h), for any coordinator. Cores, and islands, tell each other messages
+ * (message.h). Within one process most are handed over at once. Those of which the boards must hear first go by the queue of
+ * actions and come back by pw_scheduler_deliver(); so do those for other hosts, and all in a scheduler that is linked.
  *
  * A run's way. A client writes RUN into its ring (plane/ring.h); the daemon reads it, and pw_scheduler_submit() gives it to the
  * coordinator.
@@ -26,7 +26,8 @@
  *
  * A gang is ordered only when all that it waits for is ordered. What comes before it in its run on its own island is; nodes in
  * other islands (`waits` of its node, and the SEND of a RECV, plane/image.h) when NOTICE says so; inputs from other runs when their
- * writers are ordered in their islands; earlier users of its rooms likewise (island/island.h).
+ * writers are ordered in their islands; earlier users of its rooms likewise, except that
+ * readers on other devices of a room that is updated in place must be done (island/island.h).
  */
 #ifndef PW_SCHEDULER_SCHEDULER_H
 #define PW_SCHEDULER_SCHEDULER_H

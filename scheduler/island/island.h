@@ -10,11 +10,11 @@
  * at the *front*, which are first in line at all of their devices (line.h). Of each it orders what it can, and all of that is one
  * batch. Other fragments cost nothing while they wait. A gang is ordered (order_next() in island.c) if
  *
- *   - each device of it has fewer than W gangs (`--ahead`) that were ordered and are not done: its *window* is open; and the log
- *     has room: its record overwrites none of a gang that is not done (`reach`);
- *   - on none of these devices a fragment of the same tenant that came earlier waits for a window, nor one of another tenant whose
- *     *turn* at that device comes before (line.h, policy/policy.h): so nobody is overtaken on a device for ever, and of each tenant
- *     one fragment at a time has a turn at a device;
+ *   - at each device of it fewer than W gangs (`--ahead`) are ordered and not done: its *window* is open; one that was found closed
+ *     opens again when W/2 at most are left. And the log has room: its record overwrites none of a gang that is not done (`reach`);
+ *   - on none of these devices a fragment of the same tenant with a lesser key (policy/policy.h) waits for a window, nor one of
+ *     another tenant whose *turn*, its place among the tenants that wait there, comes before (line.h): so nobody is overtaken on a
+ *     device for ever, and of each tenant one fragment at a time has a turn at a device;
  *   - of a run that is sequential: the node before is done on all devices;
  *   - the gangs of its run that it needs in other islands of the host are ordered there, as notices said (ready.c);
  *   - for a load, which brings an input onto its devices: the gangs that write the input are ordered, wherever the load reads it;

@@ -23,7 +23,7 @@
 #define WORLD_PROGRAMS 12u
 #define WORLD_INPUTS 4u
 #define WORLD_RESULTS 4u
-#define WORLD_HOST_SEGMENTS 1u /* two of each tenant: what its client puts, and its futures */
+#define WORLD_HOST_SEGMENTS 1u /* the first number; two segments of each tenant: what its client puts, and its futures */
 #define WORLD_HOST 3u /* its number */
 #define WORLD_EPOCH 0x6b03d2e1u
 #define WORLD_CHECK_RARELY 8u
