@@ -370,7 +370,7 @@ enum pw_status pw_live_refused(struct pw_live *live, uint32_t host, const struct
         enum pw_live_host_state state = live->hosts[host].state;
 
         (void)ret_err;
-        if (message->refusal == PW_REFUSED_EXPECTED && live->run.state == PW_RUN_WAITING) {
+        if (message->refusal == PW_REFUSED_EXPECTED && live->run.state == PW_RUN_WAITING && live->submitted) {
                 pw_live_fail(live, message->status, pw_core_text(body));
                 return PW_OK;
         }

@@ -27,11 +27,13 @@ static void stop(struct pw_live *live, uint32_t host)
                 pw_live_start(live);
 }
 
+/* One that was only read from its ring fails when it is submitted: it holds nothing of its inputs till then. */
 static void lose_run(struct pw_live *live, uint32_t host, const char *text)
 {
         switch (live->run.state) {
         case PW_RUN_WAITING:
-                pw_live_fail(live, PW_HOST_LOST, text);
+                if (live->submitted)
+                        pw_live_fail(live, PW_HOST_LOST, text);
                 break;
         case PW_RUN_QUEUED:
                 pw_live_doom(live, PW_HOST_LOST, text);

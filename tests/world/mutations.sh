@@ -138,6 +138,8 @@ mutate island/requester.c 's/^                requester->ends_us = now_us \+ AGA
 mutate coordinator/given_up.c 's/^        leave\(live, host\);$//' 'a run waits for a host that was given up'
 mutate coordinator/given_up.c 's/^                live->refused = true;$//' 'a run starts that a lost host had not prepared'
 mutate coordinator/given_up.c 's/^                pw_live_stop\(live\);$//' 'a run goes on without one of its hosts'
+mutate coordinator/given_up.c 's/^                if \(live->submitted\)$/                if (1)/' 'a run ends with a lost host before it is submitted'
+mutate coordinator/gather.c 's/(state == PW_RUN_WAITING) \&\& live->submitted\)/\1)/' 'a run is refused before it is submitted'
 mutate coordinator/result.c 's/^        if \(!pw_type_lives_on\(open->type, .*$/        if (0) {/' 'a result is there that no host has any more'
 mutate store/name/lease.c 's/^                pw_ref_remove\(store, lease\);$/                pw_heap_remove(\&store->leases, \&lease->lease);/' \
         'a lease that ends keeps its reference'

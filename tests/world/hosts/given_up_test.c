@@ -25,26 +25,37 @@ static void begin(struct pw_sharding sharding)
         play_begin_program_over(program, 1u << CLIENT | 1u << OTHER, &(struct play_shape){ .nodes = 1 }, sharding);
 }
 
-static struct play_run *submit(void)
+/* It was read from its client's ring, and is still to be submitted. `reads` NULL: it reads a value of the client. */
+static struct play_run *begin_run(struct pw_result *reads)
 {
         struct play_run *run = &play->runs[play->run_count++];
-        struct pw_scheduler *scheduler = play->hosts[CLIENT].scheduler;
         const struct pw_image *image;
 
         run->program = program;
         run->coordinator = CLIENT;
-        run->run = pw_scheduler_run_new(scheduler, program->handle[CLIENT]);
+        run->run = pw_scheduler_run_new(play->hosts[CLIENT].scheduler, program->handle[CLIENT]);
         run->result = run->run->results[0];
         run->result->object = run;
         image = run->run->row->image;
         const struct pw_image_value *want = pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)->value);
         run->run->inputs[0] = (struct pw_input_place){ .source = PW_INPUT_HOST,
                                                        .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
+        if (reads)
+                run->run->inputs[0] = (struct pw_input_place){ .source = PW_INPUT_RESULT, .result = reads };
         play->open++;
-        pw_scheduler_submit(scheduler, run->run, play->now_us);
+        return run;
+}
+
+static struct play_run *submit_reader(struct pw_result *reads)
+{
+        struct play_run *run = begin_run(reads);
+
+        pw_scheduler_submit(play->hosts[CLIENT].scheduler, run->run, play->now_us);
         play_turn(CLIENT);
         return run;
 }
+
+static struct play_run *submit(void) { return submit_reader(NULL); }
 
 static void pass_messages(void)
 {
@@ -284,12 +295,43 @@ static void test_functions_are_ended(void **state)
         finish();
 }
 
+/* A run that was only read from its ring holds nothing of its inputs yet: it fails when it is submitted, and gives back what it took
+ * then. */
+static void test_not_submitted(void **state)
+{
+        struct play_run *maker, *reader;
+        struct pw_core_message refused = { .kind = PW_CORE_REFUSED, .status = PW_NO_SPACE, .refusal = PW_REFUSED_EXPECTED,
+                                           .host = PLAY_FIRST + OTHER };
+        struct pw_error err;
+
+        (void)state;
+        begin((struct pw_sharding)PW_SPLIT(0));
+        maker = submit();
+        pass_messages();
+        work_all();
+        reader = begin_run(maker->result);
+        refused.run = pw_live_of(reader->run)->id;
+        refused.slot = pw_live_of(reader->run)->slot;
+        assert_int_equal(pw_scheduler_deliver(play->hosts[CLIENT].scheduler, &refused, NULL, play->now_us, &err), PW_EXISTS);
+        assert_int_equal(reader->result->status, PW_NOT_READY);
+        give_up(CLIENT, OTHER);
+        assert_int_equal(reader->result->status, PW_NOT_READY);
+        assert_int_equal(maker->result->users, 0);
+        pw_scheduler_submit(play->hosts[CLIENT].scheduler, reader->run, play->now_us);
+        play_turn(CLIENT);
+        assert_null(reader->run);
+        assert_int_equal(reader->decided, 1);
+        assert_int_equal(reader->result->status, PW_HOST_LOST);
+        assert_int_equal(maker->result->users, 0);
+        finish();
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_is_told), cmocka_unit_test(test_too_early),
                                             cmocka_unit_test(test_each_state),
                                             cmocka_unit_test(test_replicas), cmocka_unit_test(test_replicas_of_two_hosts),
-                                            cmocka_unit_test(test_parts_are_lost),
+                                            cmocka_unit_test(test_parts_are_lost), cmocka_unit_test(test_not_submitted),
                                             cmocka_unit_test(test_functions_are_ended) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
