@@ -426,5 +426,6 @@ void pw_place_undo(struct pw_host_run *run)
                 if (run->results[i]->source)
                         undo_in_place(run->results[i]);
         pw_chain_undo(run);
-        pw_list_remove(&run->unadmitted);
+        if (run->shared)
+                pw_list_remove(&run->unadmitted);
 }
