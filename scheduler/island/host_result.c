@@ -86,6 +86,7 @@ struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t inde
         memset(result->seqs, 0, places * sizeof *result->seqs);
         result->islands = program->plan.results[index].islands;
         result->left = program->plan.results[index].writer_members;
+        result->read_by = 0;
         pw_list_init(&result->readers);
         result->letting_go = result->released = result->donated = false;
         result->source = result->heir = NULL;
@@ -139,7 +140,10 @@ static void give_rooms(struct pw_host_result *result)
 }
 
 /* Nobody writes or reads its rooms any more, nor those of the one whose rooms it has. */
-static bool is_over(const struct pw_host_result *result) { return !result->maker && result->released && !result->source; }
+static bool is_over(const struct pw_host_result *result)
+{
+        return !result->maker && result->released && !result->source && !result->read_by;
+}
 
 void pw_host_result_left(struct pw_host_result *result)
 {

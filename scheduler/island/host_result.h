@@ -1,7 +1,8 @@
 /* A result as its host has it: its rooms, their writer and readers.
  *
- * Made with its run's RESERVE. Its rooms go when its coordinator has released it, its run is over, and, where they came from a
- * donated input, that is so of the input too.
+ * Made with its run's RESERVE. Its rooms go when its coordinator has released it, its run and those here that read it are over,
+ * and, where they came from a donated input, that is so of the input too. A coordinator releases it behind its readers; one that
+ * was given up, or says so too early, does not.
  */
 #ifndef PW_SCHEDULER_ISLAND_HOST_RESULT_H
 #define PW_SCHEDULER_ISLAND_HOST_RESULT_H
@@ -28,6 +29,7 @@ struct pw_host_result {
         _Atomic uint64_t *lost;  /* these places (base/bits.h) */
         uint32_t islands, ordered; /* masks by number: where its writer has gangs; where they are ordered */
         uint32_t left;           /* members of the writer that are not done */
+        uint32_t read_by;        /* inputs of runs that are here */
         struct pw_list readers;  /* fragments that rest until it is ordered, or its maker has passed */
         bool letting_go;         /* nobody wants it but runs that read it */
         bool released;           /* by its coordinator: nobody reads it any more */
@@ -48,7 +50,7 @@ struct pw_host_result *pw_host_result_find(const struct pw_scheduler *scheduler,
                                            uint32_t slot);
 /* One member of its writer is done. */
 void pw_host_result_member_done(struct pw_host_result *result);
-/* Its maker is over, or who gave it its rooms is gone. */
+/* Its maker is over, or one who read it, or who gave it its rooms is gone. */
 void pw_host_result_left(struct pw_host_result *result);
 void pw_host_results_free(struct pw_scheduler *scheduler); /* all */
 

@@ -151,7 +151,7 @@ uint32_t pw_host_run_ordered(const struct pw_host_run *run); /* so many are orde
 /* Something ended that may have been the last of it. */
 void pw_host_run_maybe_end(struct pw_host_run *run);
 
-/* reserve.c: it is over; its results stay without it. */
+/* reserve.c: it is over, and reads and writes nothing any more; its results stay without it. */
 void pw_host_run_let_go(struct pw_host_run *run);
 
 #endif

@@ -205,7 +205,10 @@ static bool take_inputs(struct pw_host_run *run, const struct pw_core_body *body
                         continue;
                 }
                 input->result = pw_host_result_find(scheduler, &from->run, from->result, from->slot);
-                all &= input->result != NULL;
+                if (input->result)
+                        input->result->read_by++;
+                else
+                        all = false;
         }
         return all;
 }
@@ -237,8 +240,22 @@ static enum pw_status take_results(struct pw_host_run *run, const struct pw_core
         return status;
 }
 
+static void leave_inputs(struct pw_host_run *run)
+{
+        for (uint32_t i = 0; i < run->program->row.input_count; i++) {
+                struct pw_host_result *result = run->inputs[i].result;
+
+                if (!result)
+                        continue;
+                run->inputs[i].result = NULL;
+                result->read_by--;
+                pw_host_result_left(result);
+        }
+}
+
 void pw_host_run_let_go(struct pw_host_run *run)
 {
+        leave_inputs(run);
         for (uint32_t i = 0; i < run->program->row.result_count; i++)
                 if (run->results[i]) {
                         run->results[i]->maker = NULL;

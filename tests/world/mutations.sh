@@ -87,12 +87,13 @@ mutate coordinator/start.c 's/if \(!live->stopped \&\& \(maker = unsettled_maker
         'a run starts before the records of those it reads are written'
 mutate coordinator/result.c 's/^        tell_all\(result, PW_CORE_RELEASE\);//' 'a release is lost'
 mutate coordinator/result.c 's/(result->useless) \|\| result->result.users\)/\1)/' 'a result is released while runs that read it are to come'
-mutate island/host_result.c 's/return !result->maker \&\& result->released \&\& !result->source;/return !result->maker \&\& !result->source;/' \
+mutate island/host_result.c 's/(!result->maker \&\& )result->released \&\& (!result->source)/\1\2/' \
         'rooms are given back before they are released'
-mutate island/host_result.c 's/return !result->maker \&\& result->released \&\& !result->source;/return result->released \&\& !result->source;/' \
+mutate island/host_result.c 's/!result->maker \&\& (result->released)/\1/' \
         'rooms are given back while their run may write them'
-mutate island/host_result.c 's/return !result->maker \&\& result->released \&\& !result->source;/return !result->maker \&\& result->released;/' \
+mutate island/host_result.c 's/(result->released) \&\& !result->source/\1/' \
         'rooms are given back while the run whose they were may write them'
+mutate island/host_result.c 's/ \&\& !result->read_by;/;/' 'rooms are given back while a run reads them'
 mutate island/reserve.c 's/if \(message->serial <= requester->reservations\)/if (0)/' 'a RESERVE is done twice'
 mutate coordinator/gather.c 's/^                pw_result_kept\(pw_result_live\(live->run.results\[i\]\), host\);/                ;/' \
         'what is useless before its host has it stays there'
@@ -125,6 +126,7 @@ mutate coordinator/gather.c 's/^        pw_ahead_wake_behind\(live\);$//' 'who w
 mutate coordinator/gather.c 's/^                give_back_rooms\(live\);$/                ;/' 'what others gave is kept when a host has no room'
 mutate island/reserve.c 's/^        while \(first_behind\(run\)\) \{$/        while (0) {/' 'who took over keeps blocks that were given back'
 mutate island/reserve.c 's/^        if \(message->serial != run->serial\)$/        if (0)/' 'GIVE_BACK of an earlier RESERVE is believed'
+mutate island/place.c '/^        pw_chain_undo\(run\);$/{n;s/if \(run->shared\)/if (1)/}' 'a run of one host leaves a list in which it never was'
 mutate island/place.c 's/^        source->donated = false;$//' 'what was given back stays donated'
 mutate island/place.c 's/^                if \(ahead \&\& waits_elsewhere\(ahead\)\)$/                if (0)/' 'who does not wait takes over from one who does'
 mutate island/place.c 's/uncertain\(run->program->scheduler, device, NULL\);/0;/' 'rooms of runs that may give them back are waited for by nobody'

@@ -105,6 +105,46 @@ static void test_wrong_reserve(void **state)
         world_done(&world);
 }
 
+/* Its maker is taken back while it waits for rooms: what it reads is there as long as it is, and nobody will ever write it. */
+static void test_maker_gives_back(void **state)
+{
+        struct pw_core_body body = { .inputs = &nothing_read, .input_count = 1, .slots = &slot, .slot_count = 1 };
+        struct pw_core_input reads = { .source = PW_SOURCE_RESULT, .run = { WORLD_HOST, WORLD_EPOCH, 1000 }, .slot = slot };
+        struct pw_core_message said = { .kind = PW_CORE_RESERVE, .serial = 11, .slot = 51, .host = WORLD_HOST,
+                                        .run = { WORLD_HOST, WORLD_EPOCH, 1001 } };
+        uint64_t free_bytes, result_bytes;
+        uint32_t other = slot + 1;
+        struct pw_error err;
+
+        (void)state;
+        begin_slow();
+        said.program = world.programs[0].handle;
+        free_bytes = world.scheduler->devices[0]->free;
+        assert_int_equal(reserve(said.program, 10, &body), PW_OK);
+        pw_scheduler_turn(world.scheduler, world.now_us);
+        assert_int_equal(world.scheduler->own->runs[50]->state, PW_HOST_RUN_RESERVED);
+        result_bytes = world.scheduler->own->results[slot]->rooms[0].bytes;
+        body.inputs = &reads;
+        body.slots = &other;
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, &body, world.now_us, &err), PW_OK);
+        said.kind = PW_CORE_GIVE_BACK;
+        said.slot--;
+        said.serial--;
+        said.run.number--;
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, NULL, world.now_us, &err), PW_OK);
+        assert_null(world.scheduler->own->runs[50]);
+        assert_int_equal(world.scheduler->devices[0]->free, free_bytes - result_bytes);
+        pw_scheduler_turn(world.scheduler, world.now_us);
+        assert_int_equal(world.scheduler->own->runs[51]->state, PW_HOST_RUN_RESERVED);
+        said.slot++;
+        said.serial++;
+        said.run.number++;
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, NULL, world.now_us, &err), PW_OK);
+        assert_int_equal(world.scheduler->devices[0]->free, free_bytes);
+        pw_actions_clear(pw_scheduler_actions(world.scheduler));
+        world_done(&world);
+}
+
 /* Its RESERVE names a program that its host does not have: the run waits no longer, and ends for that. */
 static void test_run_ends(void **state)
 {
@@ -195,7 +235,8 @@ static void test_cannot_place(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_wrong_reserve), cmocka_unit_test(test_run_ends),
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_wrong_reserve), cmocka_unit_test(test_maker_gives_back),
+                                            cmocka_unit_test(test_run_ends),
                                             cmocka_unit_test(test_cannot_ask), cmocka_unit_test(test_cannot_place) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,6 +295,51 @@ static void test_functions_are_ended(void **state)
         finish();
 }
 
+static uint64_t free_bytes(uint32_t at)
+{
+        uint64_t bytes = 0;
+
+        for (uint32_t d = 0; d < PLAY_DEVICES; d++)
+                bytes += play->hosts[at].scheduler->devices[d]->free;
+        return bytes;
+}
+
+/* Nobody gets the room of a result while a run reads it there: not where its coordinator is given up, nor where it says too early
+ * that nobody does. */
+static void test_is_read(void **state)
+{
+        struct pw_scheduler *other;
+        struct play_run *maker;
+        uint64_t before;
+
+        (void)state;
+        for (uint32_t early = 0; early < 2; early++) {
+                struct pw_core_message release = { .kind = PW_CORE_RELEASE, .host = PLAY_FIRST + OTHER };
+                struct pw_error err;
+
+                begin((struct pw_sharding)PW_SPLIT(0));
+                other = play->hosts[OTHER].scheduler;
+                maker = submit();
+                pass_messages();
+                work_all();
+                assert_null(maker->run);
+                submit_reader(maker->result);
+                pass_messages();
+                release.run = pw_result_live(maker->result)->maker;
+                release.slot = pw_result_live(maker->result)->slot;
+                before = free_bytes(OTHER);
+                if (early)
+                        assert_int_equal(pw_scheduler_deliver(other, &release, NULL, play->now_us, &err), PW_OK);
+                else
+                        give_up(OTHER, CLIENT);
+                assert_true(play->hosts[OTHER].ordered[0] > play->hosts[OTHER].done[0]);
+                assert_int_equal(free_bytes(OTHER), before);
+                work(OTHER);
+                assert_true(free_bytes(OTHER) > before);
+                finish();
+        }
+}
+
 /* A run that was only read from its ring holds nothing of its inputs yet: it fails when it is submitted, and gives back what it took
  * then. */
 static void test_not_submitted(void **state)
@@ -331,7 +376,8 @@ int main(void)
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_is_told), cmocka_unit_test(test_too_early),
                                             cmocka_unit_test(test_each_state),
                                             cmocka_unit_test(test_replicas), cmocka_unit_test(test_replicas_of_two_hosts),
-                                            cmocka_unit_test(test_parts_are_lost), cmocka_unit_test(test_not_submitted),
+                                            cmocka_unit_test(test_parts_are_lost), cmocka_unit_test(test_is_read),
+                                            cmocka_unit_test(test_not_submitted),
                                             cmocka_unit_test(test_functions_are_ended) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
