@@ -69,7 +69,7 @@ enum pw_status pw_host_start(struct pw_host_run *run, const struct pw_core_messa
         struct pw_fragment *fragment = run->fragments, *end = fragment + run->program->plan.column_count;
 
         (void)message, (void)body;
-        if (!is_prepared(run))
+        if (!is_prepared(run) || run->unwritten)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is not prepared", (unsigned long)run->id.number);
         if (run->started)
                 return PW_EXISTS;

@@ -60,6 +60,7 @@ struct pw_host_run {
         bool at_once;            /* it was to have rooms at once, or be refused */
         bool shared;             /* it has rooms on other hosts, or will */
         bool recorded;           /* PREPARE came: GIVE_BACK no longer can */
+        bool unwritten;          /* a record is not: nothing of it is ordered */
         bool prepared;           /* a run of this record was prepared, once at least: boards keep something at its slot */
         bool placed;             /* its blocks are there */
         bool started;            /* gangs of it may be ordered */

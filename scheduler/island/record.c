@@ -269,6 +269,7 @@ enum pw_status pw_scheduler_prepared(struct pw_scheduler *scheduler, const struc
         for (uint32_t c = 0; c < run->program->plan.column_count; c++)
                 if (run->fragments[c].state == PW_FRAGMENT_RECORDED)
                         pw_fragment_step(&run->fragments[c], PW_FRAGMENT_ANSWER);
+        run->unwritten = status != PW_OK;
         pw_host_tell(run, &(struct pw_core_message){ .kind = PW_CORE_PREPARED, .status = status }, text);
         pw_host_run_maybe_end(run);
         return PW_OK;

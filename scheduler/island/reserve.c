@@ -144,7 +144,7 @@ static void reset(struct pw_host_run *run)
 {
         uint32_t columns = run->program->plan.column_count;
 
-        run->placed = run->recorded = run->started = run->cancelled = run->stopped = false;
+        run->placed = run->recorded = run->unwritten = run->started = run->cancelled = run->stopped = false;
         run->deferred = run->deferred_told = run->letting_go = run->read_early = false;
         run->short_bytes = 0;
         run->expired = 0;

@@ -319,6 +319,26 @@ static void test_not_believed(void **state)
         world_done(&world);
 }
 
+/* A record is not written: whoever says START is not believed, as orders would be written beside it. */
+static void test_unwritten(void **state)
+{
+        struct pw_core_message said;
+        struct pw_message written;
+        struct pw_error err;
+        bool more = true;
+
+        (void)state;
+        begin_slow();
+        run->any = true;
+        said = message(PW_CORE_PREPARE, 0);
+        while (more)
+                assert_int_equal(pw_scheduler_preparing(world.scheduler, &said, &written, &more, &err), PW_OK);
+        assert_int_equal(pw_scheduler_prepared(world.scheduler, &said, PW_NO_SPACE, "no room", world.now_us, &err), PW_OK);
+        assert_int_equal(say(PW_CORE_START, 0), PW_PROTOCOL);
+        assert_false(pw_host_find(world.scheduler, run->number)->started);
+        world_done(&world);
+}
+
 static uint32_t said_of(const struct world_run *of, enum pw_core_kind kind)
 {
         const struct pw_actions *actions = pw_scheduler_actions(world.scheduler);
@@ -446,7 +466,7 @@ int main(void)
                                             cmocka_unit_test(test_wrong_notice), cmocka_unit_test(test_refused),
                                             cmocka_unit_test(test_cancelled_early), cmocka_unit_test(test_reader_leaves),
                                             cmocka_unit_test(test_not_believed), cmocka_unit_test(test_results),
-                                            cmocka_unit_test(test_overdue),
+                                            cmocka_unit_test(test_overdue), cmocka_unit_test(test_unwritten),
                                             cmocka_unit_test(test_ends_behind_its_records),
                                             cmocka_unit_test(test_expired_anew) };
 

@@ -79,7 +79,8 @@ fi
 
 mutate coordinator/gather.c 's/^        return live->hosts\[host\].serial == message->serial \&\& /        return /' 'what answers an earlier RESERVE is believed'
 mutate coordinator/start.c 's/^        if \(live->hosts\[host\].state != PW_LIVE_HOST_PREPARING\)$/        if (0)/' 'PREPARED is believed twice'
-mutate island/host_run.c 's/if \(!is_prepared\(run\)\)/if (0)/' 'a gang is ordered before its records are written'
+mutate island/host_run.c 's/if \(!is_prepared\(run\) \|\| /if (/' 'a gang is ordered before its records are written'
+mutate island/host_run.c 's/ \|\| run->unwritten\)/)/' 'a gang is ordered whose record could not be written'
 mutate island/record.c 's/^                if \(run->fragments\[c\].state == PW_FRAGMENT_RESERVED\)$/                if (0)/' \
         'a host answers when one of the records is written'
 mutate coordinator/start.c 's/^        if \(!pw_live_unprepared\(live\)\)$/        if (1)/' 'a run starts when one host has prepared it'
