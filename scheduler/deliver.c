@@ -62,7 +62,7 @@ static enum pw_status check(const struct pw_live *live, const struct pw_core_mes
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no devices on host %u", number, message->host);
         if (of_result && message->result >= live->run.result_count)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no result %u", number, message->result);
-        if (of_error && !pw_status_error(message->status))
+        if (of_error && message->status == PW_OK)
                 return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu tells of an error that is none", (int)kind,
                                     number);
         if (kind == PW_CORE_REFUSED && message->refusal >= PW_REFUSALS)
@@ -152,6 +152,9 @@ static enum pw_status verify(struct pw_scheduler *scheduler, const struct pw_cor
 
         if (message->kind > PW_CORE_KINDS)
                 return never(scheduler, message, NULL, ret_err);
+        if (!pw_core_status(message->status))
+                return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %d has the status %d", (int)message->kind,
+                                    (int)message->status);
         status = is_known(scheduler, message, ret_err);
         if (status != PW_OK)
                 return status;

@@ -134,7 +134,7 @@ static bool get_input(const uint8_t **at, struct pw_core_input *ret_input)
                                              .slot = le32toh(input.slot) };
         memcpy(ret_input->value, input.value, sizeof input.value);
         return input.source <= PW_SOURCE_RESULT && input.given <= 1 && input.is_inline <= 1 && !input.zero && !input.padding &&
-               pw_status_known(le32toh(input.status)) &&
+               pw_core_status(le32toh(input.status)) &&
                (input.source == PW_SOURCE_ERROR) == (le32toh(input.status) != PW_OK);
 }
 
@@ -188,7 +188,7 @@ static enum pw_status check(const struct head *head, size_t length, struct pw_er
         if (le16toh(head->version) != MESSAGE_VERSION)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a message of version %u, this is %u", le16toh(head->version),
                                     MESSAGE_VERSION);
-        if (!kind || kind > PW_CORE_KINDS || !pw_status_known(status))
+        if (!kind || kind > PW_CORE_KINDS || !pw_core_status(status))
                 return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %u and status %u", kind, status);
         if (text > PW_CORE_TEXT_MAX || rooms > PW_CORE_ROOMS_MAX ||
             bytes_before_text(le16toh(head->inputs), rooms, le16toh(head->slots)) + text != length)

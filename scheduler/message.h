@@ -192,6 +192,10 @@ static inline struct pw_device_id pw_room_device(const struct pw_room *room)
         return (struct pw_device_id){ room->host, room->device };
 }
 
+/* A status that a message may have, of its own or of an input: an error becomes that of a value, which can only be an error that
+ * values are ready with. */
+static inline bool pw_core_status(uint32_t number) { return number == PW_OK || pw_status_of_value(number); }
+
 /* What comes along with a message and has no fixed size; borrowed for the call from who sends it. All zero: nothing. */
 struct pw_core_body {
         const char *text;                   /* a sentence; NULL: none */

@@ -159,7 +159,8 @@ static void test_refused(void **state)
                 { 36, 3, "3 inputs" }, { 37, 1, "inputs" }, { 38, 4, "4 slots" }, { 64, 1, "1 rooms" }, { 67, 1, "rooms" },
                 { HEAD, 3, "input 0" }, { HEAD + 1, 2, "input 0" }, { HEAD + 2, 2, "input 0" }, { HEAD + 3, 1, "input 0" },
                 { HEAD + 28, 1, "input 0" }, { HEAD + 80 + 4, 1, "input 1" }, { HEAD + 80 + 7, 1, "input 1" },
-                { HEAD + 240 + 4, 0, "input 3" }, { HEAD + 320 + 48 + 12 + 8, 0, "zero" } };
+                { 4, PW_NOT_READY, "status" }, { HEAD + 240 + 4, 0, "input 3" }, { HEAD + 240 + 4, PW_NOT_READY, "input 3" },
+                { HEAD + 320 + 48 + 12 + 8, 0, "zero" } };
         struct pw_error err;
         size_t length;
         uint8_t *bytes = encode(&sent, &all, &length);

@@ -319,6 +319,25 @@ static void test_not_believed(void **state)
         world_done(&world);
 }
 
+/* What would be decided, and look as if it were not; or is about who reads it. */
+static void test_errors_of_no_value(void **state)
+{
+        static const enum pw_status statuses[] = { PW_NOT_READY, PW_DAEMON_GONE, PW_FORKED };
+        static const enum pw_core_kind kinds[] = { PW_CORE_PREPARED, PW_CORE_LOST, PW_CORE_INPUT, PW_CORE_SPOILED };
+        struct pw_core_message said;
+
+        (void)state;
+        begin_slow();
+        for (uint32_t i = 0; i < 12; i++) {
+                said = message(kinds[i / 3], 0);
+                if (said.kind == PW_CORE_LOST)
+                        said.slot = pw_host_find(world.scheduler, run->number)->results[0]->slot;
+                said.status = statuses[i % 3];
+                assert_int_equal(deliver(&said), PW_PROTOCOL);
+        }
+        end(1);
+}
+
 /* A record is not written: whoever says START is not believed, as orders would be written beside it. */
 static void test_unwritten(void **state)
 {
@@ -467,6 +486,7 @@ int main(void)
                                             cmocka_unit_test(test_cancelled_early), cmocka_unit_test(test_reader_leaves),
                                             cmocka_unit_test(test_not_believed), cmocka_unit_test(test_results),
                                             cmocka_unit_test(test_overdue), cmocka_unit_test(test_unwritten),
+                                            cmocka_unit_test(test_errors_of_no_value),
                                             cmocka_unit_test(test_ends_behind_its_records),
                                             cmocka_unit_test(test_expired_anew) };
 

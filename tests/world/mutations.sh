@@ -81,6 +81,9 @@ mutate coordinator/gather.c 's/^        return live->hosts\[host\].serial == mes
 mutate coordinator/start.c 's/^        if \(live->hosts\[host\].state != PW_LIVE_HOST_PREPARING\)$/        if (0)/' 'PREPARED is believed twice'
 mutate island/host_run.c 's/if \(!is_prepared\(run\) \|\| /if (/' 'a gang is ordered before its records are written'
 mutate island/host_run.c 's/ \|\| run->unwritten\)/)/' 'a gang is ordered whose record could not be written'
+mutate message.c 's/!pw_core_status\(status\)/!pw_status_known(status)/' 'a message says that it is not ready'
+mutate message.c 's/pw_core_status\(le32toh\(input.status\)\)/pw_status_known(le32toh(input.status))/' 'an input is an error that says it is not ready'
+mutate deliver.c 's/^        if \(!pw_core_status\(message->status\)\)$/        if (0)/' 'a status that no value has is believed'
 mutate island/record.c 's/^                if \(run->fragments\[c\].state == PW_FRAGMENT_RESERVED\)$/                if (0)/' \
         'a host answers when one of the records is written'
 mutate coordinator/start.c 's/^        if \(!pw_live_unprepared\(live\)\)$/        if (1)/' 'a run starts when one host has prepared it'

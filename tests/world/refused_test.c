@@ -177,6 +177,41 @@ static void test_run_ends(void **state)
         world_done(&world);
 }
 
+static enum pw_status decode(const struct pw_core_message *message, const struct pw_core_body *body)
+{
+        struct pw_core_message said;
+        struct pw_core_body with;
+        enum pw_status status;
+        struct pw_error err;
+        uint8_t bytes[256];
+        void *space;
+
+        pw_core_encode(message, body, bytes);
+        status = pw_core_decode(bytes, pw_core_bytes(body), &said, &with, &space, &err);
+        free(space);
+        return status;
+}
+
+/* What a message says of itself or of an input becomes the error of a value: not one that says that it is not ready, or is about who
+ * reads it. */
+static void test_errors_of_no_value(void **state)
+{
+        static const enum pw_status statuses[] = { PW_NOT_READY, PW_DAEMON_GONE, PW_FORKED };
+        struct pw_core_input input = { .source = PW_SOURCE_ERROR, .status = PW_FAILED };
+        struct pw_core_body body = { .inputs = &input, .input_count = 1 };
+        struct pw_core_message said = { .kind = PW_CORE_RESERVE };
+
+        (void)state;
+        assert_int_equal(decode(&said, &body), PW_OK);
+        for (uint32_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+                input.status = statuses[i];
+                assert_int_equal(decode(&said, &body), PW_PROTOCOL);
+                said.status = statuses[i];
+                assert_int_equal(decode(&said, NULL), PW_PROTOCOL);
+                said.status = PW_OK;
+        }
+}
+
 /* --- no memory to say it ------------------------------------------------------------------------------------------------------ */
 
 /* The linker has all calls come here. */
@@ -236,7 +271,7 @@ static void test_cannot_place(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_wrong_reserve), cmocka_unit_test(test_maker_gives_back),
-                                            cmocka_unit_test(test_run_ends),
+                                            cmocka_unit_test(test_run_ends), cmocka_unit_test(test_errors_of_no_value),
                                             cmocka_unit_test(test_cannot_ask), cmocka_unit_test(test_cannot_place) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
