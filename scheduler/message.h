@@ -98,7 +98,9 @@ enum pw_core_kind {
         /* to its host, before PREPARE: what it has of the run goes, its place in the queue or its rooms. Runs that took over blocks
          * in these rooms lose theirs too, and are refused */
         PW_CORE_GIVE_BACK,
-        PW_CORE_OVERDUE,     /* to its host, at the run's deadline: if it still waits for rooms it is refused */
+        /* to its host, at the run's deadline: if it still waits for rooms it is refused; if it has them, and no PREPARE came,
+         * PLACED and RESERVED are said again */
+        PW_CORE_OVERDUE,
         PW_CORE_PREPARE,     /* to its host: write the record of the run in each island; PREPARED is the answer */
         /* from its host: the records are written; or one is not, and why is in `status` and a sentence that comes along */
         PW_CORE_PREPARED,

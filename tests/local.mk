@@ -19,7 +19,7 @@ world_sources = tests/world/client/claim.c tests/world/client/client.c tests/wor
 hosts_sources = tests/world/hosts/links.c tests/world/hosts/play.c tests/world/hosts/program.c tests/world/seeds.c
 noinst_HEADERS += tests/world/client/claim.h tests/world/client/store.h tests/world/hosts/play.h tests/world/seeds.h tests/world/world.h
 EXTRA_DIST += tests/world/README.md
-world_tests = tests/world/admission_test tests/world/hosts/chain_test tests/world/hosts/given_up_test tests/world/hosts/hosts_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
+world_tests = tests/world/admission_test tests/world/hosts/chain_test tests/world/hosts/given_up_test tests/world/hosts/hosts_test tests/world/hosts/reserved_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
 	tests/world/message_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/policy_test \
 	tests/world/refused_test tests/world/world_test
 check_PROGRAMS += $(world_tests)
@@ -34,6 +34,9 @@ tests_world_hosts_chain_test_SOURCES = tests/world/hosts/chain_test.c $(hosts_so
 tests_world_hosts_chain_test_LDADD = $(world_test_libs)
 tests_world_hosts_given_up_test_SOURCES = tests/world/hosts/given_up_test.c $(hosts_sources) program/graph/graph_make.c
 tests_world_hosts_given_up_test_LDADD = $(world_test_libs)
+tests_world_hosts_reserved_test_SOURCES = tests/world/hosts/reserved_test.c $(hosts_sources) program/graph/graph_make.c
+tests_world_hosts_reserved_test_LDADD = $(world_test_libs)
+tests_world_hosts_reserved_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
 tests_world_waiting_test_SOURCES = tests/world/waiting_test.c tests/world/admission.h $(world_sources)
 tests_world_waiting_test_LDADD = $(world_test_libs)
 tests_world_check_test_SOURCES = tests/world/check_test.c $(world_sources)

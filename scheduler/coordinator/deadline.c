@@ -83,19 +83,35 @@ static void wait_again(struct pw_live *live)
         pw_deadline_note(live);
 }
 
+/* It has lost its rooms on a host, which need not be heard for that. */
+static bool is_lost(const struct pw_live *live)
+{
+        for (uint32_t host = 0; host < live->host_count; host++)
+                if (live->hosts[host].state == PW_LIVE_HOST_ASKED && live->hosts[host].lost)
+                        return true;
+        return false;
+}
+
+static void fail_behind(struct pw_live *live, const struct pw_live *ahead)
+{
+        char text[400], waits[80] = "the run whose blocks it took over gave them back";
+
+        if (ahead)
+                snprintf(waits, sizeof waits, "it waits for run %lu, whose blocks it took over", (unsigned long)ahead->run.number);
+        snprintf(text, sizeof text, "run %lu of %s was not admitted before its deadline: %s", (unsigned long)live->run.number,
+                 live->run.row->name, waits);
+        pw_live_fail(live, PW_NO_SPACE, text);
+}
+
 /* It is refused by a host, who knows what it waited for, unless it was given its rooms meanwhile. */
 static void expire_queued(struct pw_live *live)
 {
         struct pw_scheduler *scheduler = live->program->scheduler;
         const struct pw_live *ahead = pw_live_ahead(live);
         struct pw_run_id run = live->id;
-        char text[400];
 
-        if (ahead) {
-                snprintf(text, sizeof text,
-                         "run %lu of %s was not admitted before its deadline: it waits for run %lu, whose blocks it took over",
-                         (unsigned long)run.number, live->run.row->name, (unsigned long)ahead->run.number);
-                pw_live_fail(live, PW_NO_SPACE, text);
+        if (ahead || is_lost(live)) {
+                fail_behind(live, ahead);
                 return;
         }
         pw_live_tell(live, PW_CORE_OVERDUE, 0);

@@ -318,9 +318,14 @@ enum pw_status pw_live_reserved(struct pw_live *live, uint32_t host, const struc
 
         if (!answers(live, host, message) || live->hosts[host].state != PW_LIVE_HOST_ASKED || live->hosts[host].lost)
                 return PW_EXISTS;
-        if (body->slot_count > live->program->chain_count)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu took over the blocks of %u runs",
-                                    (unsigned long)live->run.number, body->slot_count);
+        if (body->slot_count > live->program->chain_count) {
+                struct pw_error wrong;
+
+                pw_error_set(&wrong, PW_PROTOCOL, "run %lu took over the blocks of %u runs, says host %u",
+                             (unsigned long)live->run.number, body->slot_count, message->host);
+                pw_live_doom(live, wrong.status, wrong.text);
+                return pw_error_set(ret_err, PW_PROTOCOL, "%s", wrong.text);
+        }
         live->hosts[host].arrival = message->arrival;
         if (!pw_ahead_note(live, host, body, &status)) { /* who was ahead gave back meanwhile, so this one has, too */
                 live->hosts[host].lost = true;

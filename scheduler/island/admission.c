@@ -187,7 +187,7 @@ static void tell_places(struct pw_host_run *run, const struct pw_host_result *re
 }
 
 /* And which runs it took over from that may yet give their blocks back. */
-static void tell_reserved(struct pw_host_run *run)
+static enum pw_status tell_reserved(struct pw_host_run *run)
 {
         struct pw_core_message message = { .kind = PW_CORE_RESERVED, .run = run->id, .slot = run->at, .serial = run->serial,
                                            .host = run->program->scheduler->host, .arrival = run->arrival };
@@ -197,7 +197,14 @@ static void tell_reserved(struct pw_host_run *run)
         for (uint32_t c = 0; run->shared && c < run->program->chain_count; c++)
                 if (run->holds[c].ahead && !run->holds[c].ahead->recorded)
                         slots[body.slot_count++] = run->holds[c].ahead->at;
-        (void)pw_core_tell(run->program->scheduler, &message, &body);
+        return pw_core_tell(run->program->scheduler, &message, &body);
+}
+
+enum pw_status pw_admission_tell(struct pw_host_run *run)
+{
+        for (uint32_t i = 0; i < run->program->row.result_count; i++)
+                tell_places(run, run->results[i]);
+        return tell_reserved(run);
 }
 
 static void admit(struct pw_host_run *run)
@@ -209,9 +216,8 @@ static void admit(struct pw_host_run *run)
         run->admission = ++scheduler->admissions;
         if (run->sequential)
                 start_steps(run);
-        for (uint32_t i = 0; i < run->program->row.result_count; i++)
-                tell_places(run, run->results[i]);
-        tell_reserved(run);
+        if (pw_admission_tell(run) != PW_OK)
+                pw_host_run_withdraw(run);
 }
 
 /* It would wait if somebody does who has come before. */

@@ -121,7 +121,7 @@ typedef enum pw_status pw_host_hears(struct pw_host_run *run, const struct pw_co
 /* GIVE_BACK: it has nothing here any more, nor have those who took over its blocks, which are refused. Errors: PW_PROTOCOL: PREPARE
  * came before. */
 PW_MUST_CHECK pw_host_hears pw_host_give_back;
-/* OVERDUE: it waits for rooms no longer. */
+/* OVERDUE: it waits for rooms no longer; if it has them, and was not prepared, its coordinator is told so again. */
 pw_host_hears pw_host_overdue;
 /* START: all its records are written, on every host: gangs of it may be ordered. Errors: PW_PROTOCOL, PW_CANCELLED. */
 PW_MUST_CHECK pw_host_hears pw_host_start;
@@ -154,5 +154,7 @@ void pw_host_run_maybe_end(struct pw_host_run *run);
 
 /* reserve.c: it is over, and reads and writes nothing any more; its results stay without it. */
 void pw_host_run_let_go(struct pw_host_run *run);
+/* It was given rooms just now, and there is no memory to say so: it has none, and is refused. */
+void pw_host_run_withdraw(struct pw_host_run *run);
 
 #endif

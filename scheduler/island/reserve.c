@@ -422,6 +422,8 @@ enum pw_status pw_host_overdue(struct pw_host_run *run, const struct pw_core_mes
         char lack[300];
 
         (void)body, (void)ret_err;
+        if (run->state == PW_HOST_RUN_RESERVED && !run->recorded && run->serial == message->serial)
+                (void)pw_admission_tell(run); /* who could not take it in, or say it, can maybe now */
         if (run->state != PW_HOST_RUN_QUEUED || run->serial != message->serial)
                 return PW_EXISTS;
         pw_admission_lack(run, lack, sizeof lack);
@@ -455,6 +457,15 @@ static void undo(struct pw_host_run *run)
         pw_place_undo(run);
         run->program->scheduler->scan = true;
         drop(run, PW_HOST_RUN_GIVE_BACK);
+}
+
+void pw_host_run_withdraw(struct pw_host_run *run)
+{
+        struct pw_error why;
+
+        pw_error_set(&why, PW_NO_MEMORY, "pathwaysd is out of memory to admit run %lu", (unsigned long)run->id.number);
+        undo(run);
+        tell_refused(run, PW_REFUSED_RESERVED, &why);
 }
 
 /* The last of those who took over from one another goes first. None of them is prepared, as this one is not. */

@@ -23,6 +23,8 @@ PW_MUST_CHECK enum pw_status pw_admission_fits(const struct pw_sched_program *pr
 PW_MUST_CHECK enum pw_status pw_admission_enter(struct pw_host_run *run, struct pw_error *ret_err);
 /* It has its rooms now, or, false, would wait for them. */
 bool pw_admission_at_once(struct pw_host_run *run);
+/* It has its rooms: PLACED and RESERVED. Errors: PW_NO_MEMORY: that they are all there is not said. */
+enum pw_status pw_admission_tell(struct pw_host_run *run);
 void pw_admission_leave(struct pw_host_run *run); /* it is admitted, or ends; nothing, if it is in no queue */
 void pw_queue_init(struct pw_queue *queue);
 void pw_admission_scan(struct pw_scheduler *scheduler);

@@ -18,6 +18,7 @@ struct world_link {
         uint32_t count, capacity;
         struct pw_core_frame arrived[KEPT];
         uint64_t arrivals;
+        bool overdue; /* OVERDUE has arrived */
 };
 
 struct world_link *world_link_new(void) { return calloc(1, sizeof(struct world_link)); }
@@ -85,10 +86,12 @@ static enum pw_status take(struct world *world, const struct pw_core_frame *fram
         return status;
 }
 
-/* Its run was over there by then, or what it says was known. */
-static bool may_change_nothing(enum pw_core_kind kind)
+/* Its run was over there by then, or what it says was known; that a run has rooms is said again when it is overdue. */
+static bool may_change_nothing(const struct world_link *link, enum pw_core_kind kind)
 {
         switch (kind) {
+        case PW_CORE_PLACED:
+        case PW_CORE_RESERVED: return link->overdue;
         case PW_CORE_CANCEL:
         case PW_CORE_STOP:
         case PW_CORE_INPUT:
@@ -132,7 +135,8 @@ static void arrive(struct world *world, const struct pw_core_frame *frame)
         struct pw_error err;
         enum pw_status status = take(world, frame, &message, &err);
 
-        if (status != PW_OK && status != PW_CANCELLED && !(status == PW_EXISTS && may_change_nothing(message.kind)) &&
+        link->overdue |= message.kind == PW_CORE_OVERDUE;
+        if (status != PW_OK && status != PW_CANCELLED && !(status == PW_EXISTS && may_change_nothing(link, message.kind)) &&
             !(status == PW_NOT_FOUND && is_over(world, &message)))
                 world_fail(world, "message %d is refused: %s", (int)message.kind, err.text);
         free(kept->bytes);

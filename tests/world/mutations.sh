@@ -7,7 +7,7 @@ set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 missed=0
-tests="message_test refused_test given_up_test chain_test hosts_test world_test"
+tests="message_test refused_test given_up_test reserved_test chain_test hosts_test world_test"
 
 # source_of TEST...: where each is
 source_of() { (cd "$PW_SRC" && for test; do find tests/world -name "$test.c"; done); }
@@ -18,7 +18,7 @@ compile() {
 }
 link() {
         (cd "$work" && for test in $tests; do
-                [ "$test" != refused_test ] || wrap=-Wl,--wrap=malloc
+                case $test in refused_test|reserved_test) wrap=-Wl,--wrap=malloc ;; esac
                 # shellcheck disable=SC2046,SC2086
                 $CC $WORLD_CFLAGS ${wrap:-} "tests/$test.o" $(find objects -name '*.o') $WORLD_LIBS -o "$test" || exit 1
                 wrap=
@@ -128,6 +128,10 @@ mutate coordinator/gather.c 's/ \|\| live->hosts\[host\].lost\)/)/' 'RESERVED is
 mutate coordinator/gather.c '/^        \} else \{$/{n;s/give_back\(live, host\)//}' 'a run keeps rooms where the one ahead has none'
 mutate coordinator/gather.c 's/^        pw_ahead_wake_behind\(live\);$//' 'who waits for the run ahead is not told that it has rooms'
 mutate coordinator/gather.c 's/^                give_back_rooms\(live\);$/                ;/' 'what others gave is kept when a host has no room'
+mutate island/admission.c 's/^                pw_host_run_withdraw\(run\);$/                ;/' 'a run has rooms, and nobody knows'
+mutate island/reserve.c 's/^                \(void\)pw_admission_tell\(run\); .*$/                ;/' 'that a run has rooms is said once, whoever heard it'
+mutate coordinator/gather.c 's/^                pw_live_doom\(live, wrong.status, wrong.text\);$/                ;/' 'a run waits for a host whose answers are wrong'
+mutate coordinator/deadline.c 's/ \|\| is_lost\(live\)\)/)/' 'a run that lost its rooms waits for ever to hear of it'
 mutate island/reserve.c 's/^        while \(first_behind\(run\)\) \{$/        while (0) {/' 'who took over keeps blocks that were given back'
 mutate island/reserve.c 's/^        if \(message->serial != run->serial\)$/        if (0)/' 'GIVE_BACK of an earlier RESERVE is believed'
 mutate island/place.c '/^        pw_chain_undo\(run\);$/{n;s/if \(run->shared\)/if (1)/}' 'a run of one host leaves a list in which it never was'

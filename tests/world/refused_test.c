@@ -192,8 +192,8 @@ static enum pw_status decode(const struct pw_core_message *message, const struct
         return status;
 }
 
-/* What a message says of itself or of an input becomes the error of a value: not one that says that it is not ready, or is about who
- * reads it. */
+/* What a message says of itself or of an input becomes the error of a value: not one that says that it is not ready, or is about
+ * who reads it. */
 static void test_errors_of_no_value(void **state)
 {
         static const enum pw_status statuses[] = { PW_NOT_READY, PW_DAEMON_GONE, PW_FORKED };

@@ -340,8 +340,8 @@ static void test_is_read(void **state)
         }
 }
 
-/* A run that was only read from its ring holds nothing of its inputs yet: it fails when it is submitted, and gives back what it took
- * then. */
+/* A run that was only read from its ring holds nothing of its inputs yet: it fails when it is submitted, and gives back what it
+ * took then. */
 static void test_not_submitted(void **state)
 {
         struct play_run *maker, *reader;
