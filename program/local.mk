@@ -14,7 +14,7 @@ EXTRA_DIST += program/README.md
 
 program_tests = program/graph/cells_test program/graph/graph_test program/graph/shape_test program/lower/heights_test \
 	program/lower/large_test program/lower/lower_test program/lower/stage_test program/lower/transfer_test \
-	tests/program/layouts_test tests/program/rooms_test tests/program/wide_test
+	tests/program/layouts_test tests/program/rooms_test tests/program/wide_test tests/program/wide_runs_test
 check_PROGRAMS += $(program_tests)
 TESTS += $(program_tests)
 program_test_libs = program/libprogram.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
@@ -33,12 +33,14 @@ program_lower_stage_test_LDADD = $(program_test_libs)
 program_lower_transfer_test_LDADD = $(program_test_libs)
 
 # The proof: random programs, run on virtual devices, against direct evaluation.
-noinst_HEADERS += tests/program/rooms_sim.h
+noinst_HEADERS += tests/program/rooms_sim.h tests/program/wide.h
 EXTRA_DIST += tests/program/README.md
 program_sim = tests/program/rooms_direct.c tests/program/rooms_sim.c program/graph/graph_make.c
 tests_program_layouts_test_SOURCES = tests/program/layouts_test.c $(program_sim)
 tests_program_layouts_test_LDADD = $(program_test_libs)
 tests_program_rooms_test_SOURCES = tests/program/rooms_test.c $(program_sim)
 tests_program_rooms_test_LDADD = $(program_test_libs)
-tests_program_wide_test_SOURCES = tests/program/wide_test.c program/graph/graph_make.c
-tests_program_wide_test_LDADD = scheduler/libscheduler.la store/libstore.la $(program_test_libs)
+tests_program_wide_test_SOURCES = tests/program/wide_test.c tests/program/wide.c program/graph/graph_make.c
+tests_program_wide_test_LDADD = $(program_test_libs)
+tests_program_wide_runs_test_SOURCES = tests/program/wide_runs_test.c tests/program/wide.c program/graph/graph_make.c
+tests_program_wide_runs_test_LDADD = scheduler/libscheduler.la store/libstore.la $(program_test_libs)

@@ -93,82 +93,6 @@ bool pw_program_is_in(const struct pw_sched_program *program, const struct pw_is
         return false;
 }
 
-static int by_number(const void *a, const void *b)
-{
-        uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-        return (left > right) - (left < right);
-}
-
-/* As many as its places are on at most, then without the repeats. */
-static bool list_hosts(struct pw_sched_program *program)
-{
-        uint32_t places = 0, count = 0;
-
-        for (uint32_t i = 0; i < program->slice_count; i++)
-                places += program->row.slices[i].device_count;
-        program->hosts = calloc(places + 1, sizeof *program->hosts);
-        if (!program->hosts)
-                return false;
-        for (uint32_t i = 0; i < program->slice_count; i++)
-                for (uint32_t p = 0; p < program->row.slices[i].device_count; p++)
-                        program->hosts[count++] = program->row.slices[i].places[p].host;
-        qsort(program->hosts, count, sizeof *program->hosts, by_number);
-        for (uint32_t i = 0; i < count; i++)
-                if (!i || program->hosts[i] != program->hosts[program->host_count - 1])
-                        program->hosts[program->host_count++] = program->hosts[i];
-        return true;
-}
-
-uint32_t pw_program_host(const struct pw_sched_program *program, uint32_t host)
-{
-        const uint32_t *found = bsearch(&host, program->hosts, program->host_count, sizeof *program->hosts, by_number);
-
-        return found ? (uint32_t)(found - program->hosts) : UINT32_MAX;
-}
-
-/* The devices that its slices have on this host, by number. */
-static bool list_devices(struct pw_sched_program *program, uint32_t host)
-{
-        bool has[PW_DEVICES_MAX] = { false };
-
-        for (uint32_t i = 0; i < program->slice_count; i++)
-                for (uint32_t p = 0; p < program->row.slices[i].device_count; p++)
-                        if (program->row.slices[i].places[p].host == host)
-                                has[program->row.slices[i].places[p].device] = true;
-        for (uint32_t number = 0; number < PW_DEVICES_MAX; number++)
-                program->device_count += has[number];
-        program->devices = calloc(program->device_count + 1, sizeof *program->devices);
-        for (uint32_t number = 0, i = 0; program->devices && number < PW_DEVICES_MAX; number++)
-                if (has[number])
-                        program->devices[i++].number = number;
-        return program->devices;
-}
-
-/* The places of a slice that are on this host. */
-static bool list_places(struct pw_sched_program *program, const struct pw_slice_map *map, uint32_t host,
-                        struct pw_program_slice *slice)
-{
-        for (uint32_t p = 0; p < map->device_count; p++)
-                slice->here_count += map->places[p].host == host;
-        slice->here = calloc(slice->here_count + 1, sizeof *slice->here);
-        for (uint32_t p = 0, i = 0; slice->here && p < map->device_count; p++)
-                if (map->places[p].host == host)
-                        slice->here[i++] = (struct pw_program_place){
-                                p, (uint32_t)(pw_program_device(program, map->places[p].device) - program->devices) };
-        return slice->here;
-}
-
-static bool list_here(struct pw_sched_program *program, uint32_t host)
-{
-        if (!list_hosts(program) || !list_devices(program, host))
-                return false;
-        for (uint32_t i = 0; i < program->slice_count; i++)
-                if (!list_places(program, &program->row.slices[i], host, &program->slices[i]))
-                        return false;
-        return true;
-}
-
 static enum pw_status take_devices(struct pw_sched_program *program, struct pw_error *ret_err)
 {
         for (uint32_t i = 0; i < program->device_count; i++) {
@@ -245,7 +169,7 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
         pw_queue_init(&program->queue);
         pw_list_init(&program->link);
         pw_list_init(&program->of_all);
-        if (program->row.name && program->row.tenant && copy_maps(program, slices) && list_here(program, of->host) &&
+        if (program->row.name && program->row.tenant && copy_maps(program, slices) && pw_places_init(program, of->host) &&
             take_image(program, of->host) && make_types(program)) {
                 *ret_program = &program->row;
                 return PW_OK;
@@ -264,12 +188,10 @@ uint64_t pw_program_bytes(const struct pw_program_row *row)
         uint64_t bytes = sizeof *program + row->image->bytes + APART_BYTES;
 
         for (uint32_t i = 0; i < program->slice_count; i++)
-                bytes += sizeof *row->slices + sizeof *program->slices + PW_HEAP_BYTES +
-                        row->slices[i].device_count * sizeof *row->slices[i].places + PW_HEAP_BYTES +
-                        program->slices[i].here_count * sizeof *program->slices[i].here;
+                bytes += sizeof *row->slices + PW_HEAP_BYTES + row->slices[i].device_count * sizeof *row->slices[i].places;
         bytes += pw_plan_bytes(&program->plan, row->image) + row->input_count * sizeof *program->inputs +
                 row->result_count * (sizeof *program->types + sizeof **program->types + PW_HEAP_BYTES);
-        return bytes + program->block_count * sizeof *program->blocks + program->device_count * sizeof *program->devices;
+        return bytes + pw_places_bytes(program) + program->block_count * sizeof *program->blocks;
 }
 
 void pw_program_unmake(struct pw_program_row *program)
@@ -404,17 +326,13 @@ void pw_program_destroy(struct pw_sched_program *program)
                 pw_host_run_free(run);
         give_slices(program);
         pw_types_leave(program);
-        for (uint32_t i = 0; i < program->slice_count; i++) {
+        pw_places_done(program);
+        for (uint32_t i = 0; i < program->slice_count; i++)
                 free((void *)program->row.slices[i].places);
-                free(program->slices[i].here);
-        }
         pw_plan_done(&program->plan);
         free(program->row.slices);
-        free(program->slices);
         free(program->blocks);
         free(program->chains);
-        free(program->hosts);
-        free(program->devices);
         free(program->inputs);
         if (!program->row.image_placed)
                 free(program->row.image);

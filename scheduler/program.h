@@ -23,10 +23,22 @@ struct pw_program_device {
 /* A place of a slice that is on this host. */
 struct pw_program_place { uint32_t place, device; }; /* device: index in the program's devices */
 
+/* Places of a slice on one host: `count` of the slice's `places`, from `first` on. */
+struct pw_program_part { uint32_t host, first, count; };
+
 struct pw_program_slice {
         uint64_t serial;                 /* 0: not in use by this program yet */
         struct pw_program_place *here;   /* ascending by place */
-        uint32_t here_count;
+        uint32_t here_count, part_count;
+        struct pw_program_part *parts;   /* of its hosts, ascending by number */
+        uint32_t *places;                /* all of it, by host, then ascending */
+};
+
+/* Hosts of a program, ascending. users: it, and the types of its results. */
+struct pw_program_hosts {
+        uint32_t users;
+        bool outlived;                   /* the program is gone, and its tenant is charged for them */
+        uint32_t count, numbers[];
 };
 
 /* bytes: on each device, whole lines; first_here: of `here` of its slice, counted over all blocks. */
@@ -57,7 +69,8 @@ struct pw_sched_program {
         uint32_t here_count;                 /* of all blocks */
         struct pw_program_device *devices;   /* by number */
         uint32_t device_count;
-        uint32_t *hosts;                     /* that have devices of its slices, ascending */
+        struct pw_program_hosts *shared;     /* those that have devices of its slices; */
+        const uint32_t *hosts;               /* their numbers, ascending */
         uint32_t host_count, lost_host;      /* 1 + one of them that was given up; 0: none was */
         uint64_t memory_members;             /* of them, those of which a run takes memory: a bit of this host each */
         uint32_t record_bytes;               /* of a run's record, but for the shards of its inputs; 0: not known yet */
@@ -86,6 +99,13 @@ struct pw_room pw_program_room(const struct pw_sched_program *program, const str
                                uint64_t bytes);
 bool pw_program_is_in(const struct pw_sched_program *program, const struct pw_island *island); /* has it a device there? */
 
+/* places.c: the places of its slices, by host, and which hosts these are; `host`: this one. False: out of memory. */
+bool pw_places_init(struct pw_sched_program *program, uint32_t host);
+void pw_places_done(struct pw_sched_program *program); /* but for its hosts: pw_types_leave() */
+uint64_t pw_places_bytes(const struct pw_sched_program *program);
+/* Those of one host; NULL: it has none. */
+const struct pw_program_part *pw_places_of(const struct pw_program_slice *slice, uint32_t host);
+
 /* type.c: of a value of the program, on its slice; one use, its maker's. NULL: out of memory. */
 struct pw_result_type *pw_type_new(const struct pw_sched_program *program, const struct pw_image_value *value);
 static inline struct pw_result_type *pw_type_use(struct pw_result_type *type)
@@ -95,7 +115,9 @@ static inline struct pw_result_type *pw_type_use(struct pw_result_type *type)
 }
 /* One use less, of a result of that tenant's; the last one frees it. */
 void pw_type_leave(struct pw_result_type *type, struct pw_scheduler *scheduler, struct pw_device_quota *quota);
-void pw_types_leave(struct pw_sched_program *program); /* those of its results; what is left of them is its tenant's from now on */
+/* Those of its results, and its hosts; what is left of them is its tenant's from now on. */
+void pw_types_leave(struct pw_sched_program *program);
+uint64_t pw_hosts_bytes(const struct pw_program_hosts *hosts);
 /* Is everything that was lost of a value held in another place of it? `lost`: places, base/bits.h. */
 bool pw_type_lives_on(const struct pw_result_type *type, uint32_t place_count, const _Atomic uint64_t *lost);
 uint64_t pw_type_shard_bytes(const struct pw_result_type *type, uint32_t place);

@@ -20,8 +20,8 @@ struct pw_result_type {
         uint64_t each_bytes;             /* of every shard; 0: they differ, or are empty */
         uint32_t users;                  /* results, at their coordinator and their host, and the program */
         bool outlived;                   /* by them: the program is gone, and it is charged with the records of its runs */
-        uint32_t slice_hosts, host_count;/* hosts that have devices of the slice; of the program, which keep what they have of */
-        uint32_t hosts[];                /* a result until told: these, ascending */
+        uint32_t slice_hosts;            /* hosts that have devices of the slice */
+        struct pw_program_hosts *hosts;  /* of the program: they keep what they have of a result until told */
 };
 
 /* A result of a run: the payload of its object in the store. Lives until the object is gone and the run has ended. */

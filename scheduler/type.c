@@ -5,9 +5,20 @@
 #include "base/memory.h"
 #include "base/size.h"
 
-static int64_t type_bytes(const struct pw_result_type *type)
+static int64_t type_bytes(const struct pw_result_type *type) { return (int64_t)(sizeof *type + PW_HEAP_BYTES); }
+
+uint64_t pw_hosts_bytes(const struct pw_program_hosts *hosts)
 {
-        return (int64_t)(sizeof *type + type->host_count * sizeof *type->hosts + PW_HEAP_BYTES);
+        return sizeof *hosts + hosts->count * sizeof *hosts->numbers + PW_HEAP_BYTES;
+}
+
+static void hosts_leave(struct pw_program_hosts *hosts, struct pw_scheduler *scheduler, struct pw_device_quota *quota)
+{
+        if (--hosts->users)
+                return;
+        if (hosts->outlived)
+                pw_quota_records(scheduler, quota, -(int64_t)pw_hosts_bytes(hosts));
+        free(hosts);
 }
 
 static uint64_t shard_bytes(const struct pw_result_type *type, uint32_t place)
@@ -19,35 +30,20 @@ static uint64_t shard_bytes(const struct pw_result_type *type, uint32_t place)
         return pw_box_elements(&box) * pw_dtype_bytes(value->dtype);
 }
 
-/* False: out of memory. */
-static bool count_hosts(const struct pw_sched_program *program, const struct pw_slice_map *map, uint32_t *ret_count)
-{
-        bool *seen = calloc(program->host_count + 1, sizeof *seen);
-
-        for (uint32_t place = 0; seen && place < map->device_count; place++) {
-                uint32_t host = pw_program_host(program, map->places[place].host);
-                *ret_count += !seen[host];
-                seen[host] = true;
-        }
-        free(seen);
-        return seen;
-}
-
 struct pw_result_type *pw_type_new(const struct pw_sched_program *program, const struct pw_image_value *value)
 {
-        struct pw_result_type *type = calloc(1, sizeof *type + program->host_count * sizeof *type->hosts);
+        struct pw_result_type *type = calloc(1, sizeof *type);
         const struct pw_slice_map *map = &program->row.slices[value->slice];
         uint64_t first;
 
-        if (!type || !count_hosts(program, map, &type->slice_hosts)) {
-                free(type);
+        if (!type)
                 return NULL;
-        }
         type->value = *value;
         memcpy(type->mesh, map->mesh, sizeof type->mesh);
         type->users = 1;
-        type->host_count = program->host_count;
-        memcpy(type->hosts, program->hosts, program->host_count * sizeof *type->hosts);
+        type->slice_hosts = program->slices[value->slice].part_count;
+        type->hosts = program->shared;
+        type->hosts->users++;
         /* Cannot overflow: the program was lowered with it. */
         if (pw_dims_bytes(value->dtype, &value->dims, &type->bytes, NULL) != PW_OK)
                 type->bytes = 0;
@@ -77,6 +73,7 @@ void pw_type_leave(struct pw_result_type *type, struct pw_scheduler *scheduler, 
                 return;
         if (type->outlived)
                 pw_quota_records(scheduler, quota, -type_bytes(type));
+        hosts_leave(type->hosts, scheduler, quota);
         free(type);
 }
 
@@ -92,4 +89,11 @@ void pw_types_leave(struct pw_sched_program *program)
                 pw_type_leave(type, program->scheduler, program->quota);
         }
         free(program->types);
+        if (!program->shared)
+                return;
+        if (program->shared->users > 1) {
+                program->shared->outlived = true;
+                pw_quota_records(program->scheduler, program->quota, (int64_t)pw_hosts_bytes(program->shared));
+        }
+        hosts_leave(program->shared, program->scheduler, program->quota);
 }

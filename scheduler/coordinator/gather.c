@@ -280,21 +280,13 @@ static bool answers(const struct pw_live *live, uint32_t host, const struct pw_c
         return live->hosts[host].serial == message->serial && live->run.state == PW_RUN_QUEUED;
 }
 
-static uint32_t places_of(const struct pw_slice_map *map, uint32_t host, bool all)
-{
-        uint32_t count = 0;
-
-        for (uint32_t place = 0; !all && place < map->device_count; place++)
-                count += map->places[place].host == host;
-        return all ? map->device_count : count;
-}
-
 enum pw_status pw_live_placed(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
                               const struct pw_core_body *body, struct pw_error *ret_err)
 {
         struct pw_result *result = live->run.results[message->result];
-        const struct pw_slice_map *map = &live->program->row.slices[result->type->value.slice];
-        uint32_t at = 0, count = places_of(map, message->host, is_alone(live));
+        const struct pw_program_slice *slice = &live->program->slices[result->type->value.slice];
+        const struct pw_program_part *part = is_alone(live) ? slice->parts : pw_places_of(slice, message->host);
+        uint32_t count = part ? part->count : 0;
 
         if (!answers(live, host, message) || live->hosts[host].state != PW_LIVE_HOST_ASKED ||
             message->result != live->hosts[host].placed)
@@ -304,9 +296,8 @@ enum pw_status pw_live_placed(struct pw_live *live, uint32_t host, const struct 
                                     (unsigned long)live->run.number, body->room_count, message->host);
         if (is_alone(live))
                 memcpy(result->rooms, body->rooms, count * sizeof *result->rooms);
-        for (uint32_t place = 0; !is_alone(live) && at < count; place++)
-                if (map->places[place].host == message->host)
-                        result->rooms[place] = body->rooms[at++];
+        for (uint32_t i = 0; !is_alone(live) && i < count; i++)
+                result->rooms[slice->places[part->first + i]] = body->rooms[i];
         live->hosts[host].placed++;
         return PW_OK;
 }

@@ -278,7 +278,7 @@ static void tell(const struct pw_result_live *result, enum pw_core_kind kind, ui
 {
         pw_core_tell(result->scheduler, &(struct pw_core_message){ .kind = kind, .run = result->maker, .slot = result->slot,
                                                                    .result = result->result.index,
-                                                                   .host = result->result.type->hosts[host] }, NULL);
+                                                                   .host = result->result.type->hosts->numbers[host] }, NULL);
 }
 
 /* All hosts that have it. */
@@ -286,7 +286,7 @@ static void tell_all(const struct pw_result_live *result, enum pw_core_kind kind
 {
         const struct pw_live *live = result->result.run ? pw_live_of(result->result.run) : NULL;
 
-        for (uint32_t host = 0; host < result->result.type->host_count; host++)
+        for (uint32_t host = 0; host < result->result.type->hosts->count; host++)
                 if (!live || pw_live_is_asked(live, host))
                         tell(result, kind, host);
 }
