@@ -113,6 +113,14 @@ static inline struct pw_requester *pw_requester_of(const struct pw_scheduler *sc
                                                                                       : pw_requester_find(scheduler, run);
 }
 
+/* Where the coordinator of this host keeps its run of that number; 0: it has none. */
+static inline uint32_t pw_scheduler_slot(const struct pw_scheduler *scheduler, uint64_t number)
+{
+        const struct pw_live *live = pw_numbers_get(&scheduler->runs, number);
+
+        return live ? live->slot : 0;
+}
+
 static inline struct pw_device *pw_scheduler_device(const struct pw_scheduler *scheduler, uint32_t number)
 {
         return number < PW_DEVICES_MAX ? scheduler->devices[number] : NULL;

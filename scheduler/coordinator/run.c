@@ -317,7 +317,6 @@ void pw_live_end(struct pw_live *live, enum pw_run_event how)
         live->program->row.runs_in_flight--;
         live->program->quota->runs_in_flight--;
         pw_program_maybe_end(live->program);
-        scheduler->scan = true;
 }
 
 enum pw_status pw_live_done(struct pw_live *live, uint32_t host, const struct pw_core_message *message,

@@ -119,7 +119,8 @@ static void queue_deferred(struct pw_queue *queue, bool deferred)
                         tell_deferred(run);
 }
 
-void pw_admission_leave(struct pw_host_run *run)
+/* Nothing, if it is in no queue. */
+static void leave(struct pw_host_run *run)
 {
         struct pw_queue *queue = run->queue;
 
@@ -136,6 +137,12 @@ void pw_admission_leave(struct pw_host_run *run)
         } else if (pw_list_empty(&queue->blocked)) {
                 pw_heap_move(&run->program->quota->queues, &queue->order, first_of(queue)->arrival);
         }
+}
+
+void pw_admission_leave(struct pw_host_run *run)
+{
+        leave(run);
+        run->program->scheduler->scan = true; /* at who came behind it */
 }
 
 /* In the key of a queue whose first lacks room: behind all others of its tenant, but in its place in the heap, so that none is to
@@ -211,7 +218,7 @@ static void admit(struct pw_host_run *run)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
 
-        pw_admission_leave(run);
+        leave(run);
         pw_host_run_step(run, PW_HOST_RUN_PLACE);
         run->admission = ++scheduler->admissions;
         if (run->sequential)

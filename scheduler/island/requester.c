@@ -119,8 +119,7 @@ bool pw_requester_reach(struct pw_requester *requester, uint32_t slot)
 /* An executor tells of a run by this. */
 struct pw_host_run *pw_host_find(const struct pw_scheduler *scheduler, uint64_t number)
 {
-        const struct pw_live *live = pw_numbers_get(&scheduler->runs, number);
-        struct pw_host_run *run = live ? pw_requester_run(scheduler->own, live->slot) : NULL;
+        struct pw_host_run *run = pw_requester_run(scheduler->own, pw_scheduler_slot(scheduler, number));
         const struct pw_requester *other;
 
         if (number >> NUMBER_BITS) {

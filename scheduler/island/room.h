@@ -25,7 +25,7 @@ PW_MUST_CHECK enum pw_status pw_admission_enter(struct pw_host_run *run, struct 
 bool pw_admission_at_once(struct pw_host_run *run);
 /* It has its rooms: PLACED and RESERVED. Errors: PW_NO_MEMORY: that they are all there is not said. */
 enum pw_status pw_admission_tell(struct pw_host_run *run);
-void pw_admission_leave(struct pw_host_run *run); /* it is admitted, or ends; nothing, if it is in no queue */
+void pw_admission_leave(struct pw_host_run *run); /* without having been admitted; it is in a queue */
 void pw_queue_init(struct pw_queue *queue);
 void pw_admission_scan(struct pw_scheduler *scheduler);
 /* lack.c: which memory lacks how much, and who holds it. */
