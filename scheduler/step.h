@@ -1,5 +1,5 @@
 /* The one way in which states of runs and fragments change: by an event, as the table of their kind has it (pw_run_rules,
- * pw_host_run_rules, pw_fragment_rules). An event that has no meaning in a state changes nothing, and is counted:
+ * pw_live_host_rules, pw_host_run_rules, pw_fragment_rules). An event that has no meaning in a state changes nothing, and is counted:
  * pw_scheduler_check() names it. Messages that may come at any time are looked at before. Each change is told to who watches
  * (base/transition.h); a record begins in its first state without one.
  */
@@ -10,6 +10,7 @@
 
 /* step.c: it was changed by `cause`; somebody watches. */
 void pw_live_tell_step(const struct pw_live *live, enum pw_run_state from, enum pw_run_event cause);
+void pw_live_host_tell_step(const struct pw_live *live, uint32_t host, enum pw_live_host_state from, enum pw_live_host_event cause);
 void pw_host_run_tell_step(const struct pw_host_run *run, enum pw_host_run_state from, enum pw_host_run_event cause);
 void pw_fragment_tell_step(const struct pw_fragment *fragment, enum pw_fragment_state from, enum pw_fragment_event cause);
 
@@ -34,6 +35,7 @@ static inline void pw_live_step(struct pw_live *live, enum pw_run_event event)
                 pw_live_tell_step(live, from, event);
 }
 
+/* What one of its hosts has of it; not told where that is the only one, as its own states say the same. */
 static inline void pw_live_host_step(struct pw_live *live, uint32_t host, enum pw_live_host_event event)
 {
         enum pw_live_host_state from = live->hosts[host].state, to = pw_live_host_rules[from][event];
@@ -45,6 +47,8 @@ static inline void pw_live_host_step(struct pw_live *live, uint32_t host, enum p
         live->hosts[host].state = to;
         live->hosts_in[from]--;
         live->hosts_in[to]++;
+        if (live->program->scheduler->observer && live->host_count > 1)
+                pw_live_host_tell_step(live, host, from, event);
 }
 
 /* A run on its host. */

@@ -1,8 +1,11 @@
 /* Hosts that give each other up: what is said of it, and that nothing stays behind. Seeds of the same: hosts_test.c. */
 #include "tests/world/hosts/play.h"
 
+#include "base/transition.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -139,6 +142,42 @@ static void test_what_is_told(void **state)
         assert_int_equal(run->result->status, PW_HOST_LOST);
         assert_string_equal(run->result->error->text,
                             "run 2 of row: its program has devices of host 6, which was given up: compile it again");
+        finish();
+}
+
+static void write_step(void *context, const struct pw_transition *transition)
+{
+        char text[PW_TRANSITION_TEXT_BYTES], *trace = context;
+
+        if (!strcmp(transition->kind->name, "run_host"))
+                sprintf(trace + strlen(trace), "%s\n", pw_transition_format(transition, text));
+}
+
+/* What a coordinator knows of each host of a run, from the first word to the last: of h5 that it is done, of h6 that it is gone. */
+static void test_steps_of_hosts(void **state)
+{
+        char trace[4096] = "";
+        const struct pw_observer observer = { write_step, trace };
+
+        (void)state;
+        begin((struct pw_sharding)PW_SPLIT(0));
+        pw_scheduler_observe(play->hosts[CLIENT].scheduler, &observer);
+        (void)submit();
+        pass_messages();
+        work(CLIENT);
+        pass_messages();
+        give_up(CLIENT, OTHER);
+        pw_scheduler_observe(play->hosts[CLIENT].scheduler, NULL);
+        assert_string_equal(trace, "run_host=1.5 from=idle to=asked cause=ask\n"
+                                   "run_host=1.6 from=idle to=asked cause=ask\n"
+                                   "run_host=1.6 from=asked to=reserved cause=reserve\n"
+                                   "run_host=1.5 from=asked to=reserved cause=reserve\n"
+                                   "run_host=1.5 from=reserved to=preparing cause=prepare\n"
+                                   "run_host=1.6 from=reserved to=preparing cause=prepare\n"
+                                   "run_host=1.6 from=preparing to=prepared cause=answer\n"
+                                   "run_host=1.5 from=preparing to=prepared cause=answer\n"
+                                   "run_host=1.5 from=prepared to=done cause=finish\n"
+                                   "run_host=1.6 from=prepared to=done cause=finish\n");
         finish();
 }
 
@@ -373,8 +412,8 @@ static void test_not_submitted(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_is_told), cmocka_unit_test(test_too_early),
-                                            cmocka_unit_test(test_each_state),
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_is_told), cmocka_unit_test(test_steps_of_hosts),
+                                            cmocka_unit_test(test_too_early), cmocka_unit_test(test_each_state),
                                             cmocka_unit_test(test_replicas), cmocka_unit_test(test_replicas_of_two_hosts),
                                             cmocka_unit_test(test_parts_are_lost), cmocka_unit_test(test_is_read),
                                             cmocka_unit_test(test_not_submitted),
