@@ -40,7 +40,8 @@ void pw_live_tell_step(const struct pw_live *live, enum pw_run_state from, enum 
                                       .to = (uint8_t)live->run.state, .cause = (uint8_t)cause });
 }
 
-void pw_live_host_tell_step(const struct pw_live *live, uint32_t host, enum pw_live_host_state from, enum pw_live_host_event cause)
+void pw_live_host_tell_step(const struct pw_live *live, uint32_t host, enum pw_live_host_state from,
+                            enum pw_live_host_event cause)
 {
         tell(live->program->scheduler,
              &(struct pw_transition){ .kind = &live_hosts, .id = { live->run.number, live->program->hosts[host] },

@@ -1,7 +1,7 @@
 /* The one way in which states of runs and fragments change: by an event, as the table of their kind has it (pw_run_rules,
- * pw_live_host_rules, pw_host_run_rules, pw_fragment_rules). An event that has no meaning in a state changes nothing, and is counted:
- * pw_scheduler_check() names it. Messages that may come at any time are looked at before. Each change is told to who watches
- * (base/transition.h); a record begins in its first state without one.
+ * pw_live_host_rules, pw_host_run_rules, pw_fragment_rules). An event that has no meaning in a state changes nothing, and is
+ * counted: pw_scheduler_check() names it. Messages that may come at any time are looked at before. Each change is told to who
+ * watches (base/transition.h); a record begins in its first state without one.
  */
 #ifndef PW_SCHEDULER_STEP_H
 #define PW_SCHEDULER_STEP_H
@@ -10,7 +10,8 @@
 
 /* step.c: it was changed by `cause`; somebody watches. */
 void pw_live_tell_step(const struct pw_live *live, enum pw_run_state from, enum pw_run_event cause);
-void pw_live_host_tell_step(const struct pw_live *live, uint32_t host, enum pw_live_host_state from, enum pw_live_host_event cause);
+void pw_live_host_tell_step(const struct pw_live *live, uint32_t host, enum pw_live_host_state from,
+                            enum pw_live_host_event cause);
 void pw_host_run_tell_step(const struct pw_host_run *run, enum pw_host_run_state from, enum pw_host_run_event cause);
 void pw_fragment_tell_step(const struct pw_fragment *fragment, enum pw_fragment_state from, enum pw_fragment_event cause);
 
