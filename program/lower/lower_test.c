@@ -163,16 +163,22 @@ static void test_two_steps_on_two_axes(void **state)
                       "3 all-gather, slice 0: 2 -> 3 i32 [8192, 4] broadcast x split(0), result 0\n");
 }
 
+/* A chain of so many all-reduces; returns the graph. */
+static struct pw_graph *make_sums(struct pw_graph *graph, struct pw_dims dims, uint32_t count)
+{
+        pw_make_input(graph, 0, dims, PW_BROADCAST, 0);
+        for (uint32_t i = 0; i < count; i++)
+                PW_MAKE_CALL(graph, 0, "t/like0", PW_PARTIAL(PW_SUM), i);
+        assert_true(pw_graph_add_result(graph, count));
+        return graph;
+}
+
 /* A chain of scalar all-reduces: the values travel in the marks, nobody waits. */
 static void test_eager(void **state)
 {
-        struct pw_graph *graph = make(8, 1);
+        struct pw_graph *graph = make_sums(make(8, 1), PW_SCALAR, 3);
 
         (void)state;
-        pw_make_input(graph, 0, PW_SCALAR, PW_BROADCAST, 0);
-        for (uint32_t i = 0; i < 3; i++)
-                PW_MAKE_CALL(graph, 0, "t/like0", PW_PARTIAL(PW_SUM), i);
-        assert_true(pw_graph_add_result(graph, 3));
         expect(graph, "test: peak 384, blocks 256\n"
                       "0 load 0, slice 0 -> 0 i32 [] broadcast, block+0\n"
                       "1 t/like0, slice 0: 0 -> 1 i32 [] partial(sum), block+128\n"
@@ -185,13 +191,9 @@ static void test_eager(void **state)
 /* Larger ones are read in their rooms: who writes there next waits for the readers, once. */
 static void test_waits(void **state)
 {
-        struct pw_graph *graph = make(2, 1);
+        struct pw_graph *graph = make_sums(make(2, 1), PW_DIMS(100), 4);
 
         (void)state;
-        pw_make_input(graph, 0, PW_DIMS(100), PW_BROADCAST, 0);
-        for (uint32_t i = 0; i < 4; i++)
-                PW_MAKE_CALL(graph, 0, "t/like0", PW_PARTIAL(PW_SUM), i);
-        assert_true(pw_graph_add_result(graph, 4));
         expect(graph, "test: peak 1536, blocks 1024\n"
                       "0 load 0, slice 0 -> 0 i32 [100] broadcast, block+0\n"
                       "1 t/like0, slice 0: 0 -> 1 i32 [100] partial(sum), block+512\n"

@@ -142,6 +142,15 @@ static void test_outlives_its_mover(void **state)
         fixture_close(&h.f);
 }
 
+/* A result, and the room that it may move into. */
+static struct pw_object *open_move(struct host *h, struct place *ret_value, struct place *ret_room)
+{
+        open_host(h);
+        *ret_value = result(h, 0, 3);
+        *ret_room = put(h, 0, BYTES);
+        return fixture_known(&h->f, *ret_value);
+}
+
 static void test_who_holds_it(void **state)
 {
         struct host h;
@@ -149,10 +158,7 @@ static void test_who_holds_it(void **state)
         struct pw_object *object;
 
         (void)state;
-        open_host(&h);
-        value = result(&h, 0, 3);
-        room = put(&h, 0, BYTES);
-        object = fixture_known(&h.f, value);
+        object = open_move(&h, &value, &room);
         fixture_ref(&h.f, h.other, value);
         assert_int_equal(move(&h, h.ann, value, room), PW_BUSY);
         assert_int_equal(move(&h, h.other, value, room), PW_BUSY);
@@ -178,10 +184,7 @@ static void test_a_reference_meanwhile(void **state)
         struct pw_object *object;
 
         (void)state;
-        open_host(&h);
-        value = result(&h, 0, 3);
-        room = put(&h, 0, BYTES);
-        object = fixture_known(&h.f, value);
+        object = open_move(&h, &value, &room);
         assert_int_equal(pw_store_move_begin(h.f.store, h.ann->session, object, fixture_known(&h.f, room), NULL), PW_OK);
         fixture_ref(&h.f, h.other, value);
         assert_int_equal(pw_store_move_finish(h.f.store, h.ann->session, object, fixture_known(&h.f, room), 2, NULL), PW_BUSY);
@@ -199,10 +202,7 @@ static void test_a_copy_that_goes_meanwhile(void **state)
         struct pw_object *object, *with;
 
         (void)state;
-        open_host(&h);
-        value = result(&h, 0, 3);
-        room = put(&h, 0, BYTES);
-        object = fixture_known(&h.f, value);
+        object = open_move(&h, &value, &room);
         with = fixture_known(&h.f, room);
         assert_int_equal(pw_store_move_begin(h.f.store, h.ann->session, object, with, NULL), PW_OK);
         fixture_drop(&h.f, h.ann, room);

@@ -226,6 +226,15 @@ static void test_run_holds(void **state)
         fixture_close(&f);
 }
 
+/* Two clients of one tenant; the first has rooms. */
+static struct pw_store_grant open_two(struct fixture *f, struct client **ret_ann, struct client **ret_other)
+{
+        fixture_open(f, 64 * PW_MIB);
+        *ret_ann = fixture_client(f, "ann");
+        *ret_other = fixture_client(f, "ann");
+        return fixture_grant(f, *ret_ann, 4096, 8);
+}
+
 /* A session of a dead process ends: what others hold stays, the rest goes, and its segment goes with the last object. */
 static void test_session_dies(void **state)
 {
@@ -235,10 +244,7 @@ static void test_session_dies(void **state)
         struct place held, alone, pending, unsealed;
 
         (void)state;
-        fixture_open(&f, 64 * PW_MIB);
-        ann = fixture_client(&f, "ann");
-        other = fixture_client(&f, "ann");
-        grant = fixture_grant(&f, ann, 4096, 8);
+        grant = open_two(&f, &ann, &other);
         held = fixture_put(ann, grant.first_slot);
         alone = fixture_put(ann, grant.first_slot + 1);
         pending = fixture_create(ann, grant.first_slot + 2);
@@ -277,10 +283,7 @@ static void test_session_ends_process_lives(void **state)
         struct place held, alone;
 
         (void)state;
-        fixture_open(&f, 64 * PW_MIB);
-        ann = fixture_client(&f, "ann");
-        other = fixture_client(&f, "ann");
-        grant = fixture_grant(&f, ann, 4096, 8);
+        grant = open_two(&f, &ann, &other);
         held = fixture_put(ann, grant.first_slot);
         alone = fixture_put(ann, grant.first_slot + 1);
         fixture_ref(&f, other, held);
@@ -311,10 +314,7 @@ static void test_session_end_gives_back(void **state)
         struct place place;
 
         (void)state;
-        fixture_open(&f, 64 * PW_MIB);
-        ann = fixture_client(&f, "ann");
-        other = fixture_client(&f, "ann");
-        grant = fixture_grant(&f, ann, 4096, 8);
+        grant = open_two(&f, &ann, &other);
         returns = fixture_returns(ann, &grant);
         place = fixture_put(ann, grant.first_slot);
         fixture_ref(&f, other, place);

@@ -438,3 +438,30 @@ int it_reap(struct it_child *child, int signal)
                 fail_msg("a child did not end within %d s", (int)(IT_LONG / IT_SECOND));
         return status;
 }
+
+void it_put_and_get(struct it_host *host, int times)
+{
+        for (int i = 0; i < times; i++) {
+                struct pw_future *future;
+                struct pw_view view;
+
+                it_ok(pw_put(host->session, &i, sizeof i, NULL, &future, IT_ERR));
+                it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
+                pw_view_done(&view);
+                pw_unref(future);
+        }
+}
+
+int it_wait_for_pending(void *context, int pipe)
+{
+        struct it_host *host = context;
+        struct pw_session *session = it_connect(host);
+        struct pw_future *future;
+
+        (void)pipe;
+        it_ok(pw_lookup(session, "pending", IT_LONG, &future, IT_ERR));
+        it_ok(pw_wait(&future, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(future);
+        pw_close(session);
+        return 0;
+}

@@ -121,6 +121,11 @@ void it_judge(enum pw_status got, const struct pw_error *err, const struct it_ex
         } while (0)
 #define IT_ERR (&err_) /* the last argument of a call within the two */
 
+/* A number, so many times. */
+void it_put_and_get(struct it_host *host, int times);
+/* A child of it_fork(), `context` its host: another session waits for the object of the name `pending`. */
+int it_wait_for_pending(void *context, int pipe);
+
 #include "tests/integration/group.h"
 
 #endif

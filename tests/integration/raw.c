@@ -135,3 +135,28 @@ uint32_t raw_flood(const struct raw_flood *flood)
         pw_decoder_done(&state.decoder);
         return state.ok;
 }
+
+void raw_is_hung_up(int fd)
+{
+        struct timeval most = { IT_LONG / IT_SECOND, 0 };
+        char bytes[256];
+        ssize_t got;
+
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most), 0);
+        while ((got = recv(fd, bytes, sizeof bytes, 0)) > 0)
+                ;
+        assert_true(got == 0 || errno == ECONNRESET || errno == EPIPE);
+        close(fd);
+}
+
+void raw_fill_remove(void *context, uint32_t i, Pathways__Wire__Request *request)
+{
+        static Pathways__Wire__NameRemove body;
+
+        (void)context;
+        (void)i;
+        pathways__wire__name_remove__init(&body);
+        body.name = (char *)(uintptr_t)"nothing";
+        request->body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE;
+        request->name_remove = &body;
+}

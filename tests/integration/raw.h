@@ -25,5 +25,9 @@ struct raw_flood {
         bool unread;
 };
 uint32_t raw_flood(const struct raw_flood *flood);
+/* The daemon closes it, whatever is said; what it still sends is read. */
+void raw_is_hung_up(int fd);
+/* For a flood: each request unbinds a name that is not bound. */
+void raw_fill_remove(void *context, uint32_t i, Pathways__Wire__Request *request);
 
 #endif

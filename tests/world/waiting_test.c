@@ -154,47 +154,50 @@ static void test_deadline_beside_another(void **state)
         world_done(&world);
 }
 
-/* A chain behind an input that is not there: all wait for it, none holds anything, then all are admitted at once. */
-static void test_inputs(void **state)
+/* 21 runs, each of what the one before makes; the input of the first is not there. */
+static struct world_run *begin_chain(struct world_object **ret_last)
 {
-        struct world_object *input, *object;
+        struct world_object *input;
         struct world_run *first;
 
-        (void)state;
         begin(64 << 10);
         input = world_put(&world, step, 0, false);
         first = world_submit(&world, step, &input, false);
-        object = first->results[0];
+        *ret_last = first->results[0];
         for (uint32_t i = 0; i < 20; i++)
-                object = world_submit(&world, step, &object, false)->results[0];
+                *ret_last = world_submit(&world, step, ret_last, false)->results[0];
+        return first;
+}
+
+/* A chain behind an input that is not there: all wait for it, none holds anything, then all are admitted at once. */
+static void test_inputs(void **state)
+{
+        struct world_object *last;
+        struct world_run *first = begin_chain(&last);
+
+        (void)state;
         world_daemon(&world);
-        assert_int_equal(state_of(object), PW_RUN_WAITING);
+        assert_int_equal(state_of(last), PW_RUN_WAITING);
         assert_int_equal(world.scheduler->devices[0]->free, world.options.capacity);
         world_input_ready(&world, first, 0, PW_OK);
         world_daemon(&world);
-        assert_int_equal(state_of(object), PW_RUN_ADMITTED);
+        assert_int_equal(state_of(last), PW_RUN_ADMITTED);
         world_settle(&world);
-        assert_int_equal(object->status, PW_OK);
+        assert_int_equal(last->status, PW_OK);
         world_done(&world);
 }
 
 /* A chain whose first input fails: its runs end one by one, none is admitted and no device hears of them. */
 static void test_failed_input(void **state)
 {
-        struct world_object *input, *object;
-        struct world_run *first;
+        struct world_object *last;
+        struct world_run *first = begin_chain(&last);
 
         (void)state;
-        begin(64 << 10);
-        input = world_put(&world, step, 0, false);
-        first = world_submit(&world, step, &input, false);
-        object = first->results[0];
-        for (uint32_t i = 0; i < 20; i++)
-                object = world_submit(&world, step, &object, false)->results[0];
         world_input_ready(&world, first, 0, PW_PRODUCER_LOST);
         world_daemon(&world);
-        assert_int_equal(object->status, PW_PRODUCER_LOST);
-        assert_int_equal(state_of(object), PW_RUN_ENDED);
+        assert_int_equal(last->status, PW_PRODUCER_LOST);
+        assert_int_equal(state_of(last), PW_RUN_ENDED);
         assert_int_equal(world.runs_open, 0);
         assert_int_equal(pw_scheduler_actions(world.scheduler)->prepares, 0);
         assert_int_equal(atomic_load(&world.boards[0]->head), 0);

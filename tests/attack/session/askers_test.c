@@ -15,18 +15,6 @@
 #define FIRST_USER 65400u
 #define TURNS_MAX 90 /* 52 as it is; 128 where users are heard for a millisecond of each turn */
 
-static void fill(void *context, uint32_t i, Pathways__Wire__Request *request)
-{
-        static Pathways__Wire__NameRemove body;
-
-        (void)context;
-        (void)i;
-        pathways__wire__name_remove__init(&body);
-        body.name = (char *)(uintptr_t)"nothing";
-        request->body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE;
-        request->name_remove = &body;
-}
-
 static int ask(void *context, int pipe)
 {
         char text[200];
@@ -35,7 +23,7 @@ static int ask(void *context, int pipe)
         assert_int_equal(raw_hello(fd, text), PW_OK);
         assert_int_equal(write(pipe, "a", 1), 1);
         for (;;)
-                raw_flood(&(struct raw_flood){ .fd = fd, .count = 10000, .fill = fill, .limit_us = 4 * IT_LONG });
+                raw_flood(&(struct raw_flood){ .fd = fd, .count = 10000, .fill = raw_fill_remove, .limit_us = 4 * IT_LONG });
         return 0;
 }
 

@@ -8,18 +8,6 @@
 #define CLIENTS 40u
 #define OBJECTS 1000u
 
-static void fill_remove(void *context, uint32_t i, Pathways__Wire__Request *request)
-{
-        static Pathways__Wire__NameRemove body;
-
-        (void)context;
-        (void)i;
-        pathways__wire__name_remove__init(&body);
-        body.name = (char *)(uintptr_t)"nothing";
-        request->body_case = PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE;
-        request->name_remove = &body;
-}
-
 static void fill_status(void *context, uint32_t i, Pathways__Wire__Request *request)
 {
         static Pathways__Wire__ListRequest body;
@@ -54,7 +42,7 @@ static int flood(void *context, int pipe)
 
         (void)pipe;
         assert_int_equal(raw_hello(fd, text), PW_OK);
-        raw_flood(&(struct raw_flood){ .fd = fd, .count = (uint32_t)it_environment("PW_REQUESTS", 20000), .fill = fill_remove,
+        raw_flood(&(struct raw_flood){ .fd = fd, .count = (uint32_t)it_environment("PW_REQUESTS", 20000), .fill = raw_fill_remove,
                                        .limit_us = 4 * IT_LONG });
         ask_status(context, fd);
         close(fd);

@@ -66,19 +66,6 @@ static uint32_t attach_raw(int fd, struct pw_decoder *decoder)
         return segment;
 }
 
-static void is_hung_up(int fd)
-{
-        struct timeval most = { IT_LONG / IT_SECOND, 0 };
-        char bytes[256];
-        ssize_t got;
-
-        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most), 0);
-        while ((got = recv(fd, bytes, sizeof bytes, 0)) > 0)
-                ;
-        assert_true(got == 0 || errno == ECONNRESET || errno == EPIPE);
-        close(fd);
-}
-
 static void others_are_served(const struct it_host *host)
 {
         int64_t since_us = it_now_us();
@@ -178,7 +165,7 @@ static void send_last(const struct it_host *host, enum how how, int fd_take)
                 close(pair[0]), close(pair[1]);
         shutdown(socket, SHUT_WR);
         kill(host->pid, SIGCONT);
-        is_hung_up(socket);
+        raw_is_hung_up(socket);
 }
 
 /* Who closes the last reference to such a socket waits: not who answers others. */
@@ -246,7 +233,7 @@ static void floods_of_them(void **state)
                 int socket = raw_connect(host);
 
                 send_with(socket, "", 1, fds, PW_MESSAGE_FDS_MAX, 0);
-                is_hung_up(socket);
+                raw_is_hung_up(socket);
         }
         others_are_served(host);
         descriptors_are_back(host, before);
@@ -263,7 +250,7 @@ static void strangers_say_little(void **state)
 
         pw_frame_header(header, PW_FRAME_REQUEST, (uint32_t)MIB, 0);
         send(fd, header, sizeof header, MSG_NOSIGNAL);
-        is_hung_up(fd);
+        raw_is_hung_up(fd);
         others_are_served(host);
 }
 
@@ -283,7 +270,7 @@ static void who_never_says_hello(void **state)
                 assert_int_equal(poll(&(struct pollfd){ .fd = fds[i], .events = POLLIN }, 1, 1500), 0); /* nothing comes yet */
         }
         for (int i = 0; i < 2; i++) {
-                is_hung_up(fds[i]);
+                raw_is_hung_up(fds[i]);
                 assert_true(it_now_us() - since_us[i] >= PATIENCE - IT_SECOND / 2);
                 it_within("the end of who says nothing", since_us[i], PATIENCE + IT_SECOND);
         }

@@ -422,20 +422,6 @@ static void who_opens_a_spoiled_value_does_not_wait(void **state)
 
 /* --- garbage on the socket --------------------------------------------------------------------------------------------------- */
 
-/* The daemon closes it, whatever is said; what it still sends is read. */
-static void is_hung_up(int fd)
-{
-        struct timeval most = { IT_LONG / IT_SECOND, 0 };
-        char bytes[256];
-        ssize_t got;
-
-        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most), 0);
-        while ((got = recv(fd, bytes, sizeof bytes, 0)) > 0)
-                ;
-        assert_true(got == 0 || errno == ECONNRESET || errno == EPIPE);
-        close(fd);
-}
-
 static void garbage(void **state)
 {
         struct it_host *host = *state;
@@ -450,7 +436,7 @@ static void garbage(void **state)
                 bytes[0] |= 1; /* zero bytes are doorbells */
                 send(fd, bytes, 1 + it_random(&seed) % sizeof bytes, MSG_NOSIGNAL);
                 shutdown(fd, SHUT_WR);
-                is_hung_up(fd);
+                raw_is_hung_up(fd);
         }
         assert_true(it_listed(host->session, "status", "host") >= 0);
 }

@@ -15,19 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void put_and_get(struct it_host *host, int times)
-{
-        for (int i = 0; i < times; i++) {
-                struct pw_future *future;
-                struct pw_view view;
-
-                it_ok(pw_put(host->session, &i, sizeof i, NULL, &future, IT_ERR));
-                it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
-                pw_view_done(&view);
-                pw_unref(future);
-        }
-}
-
 static void ends_well(struct it_host *host)
 {
         it_host_clean(host);
@@ -43,7 +30,7 @@ static void the_disk_of_the_log_is_full(void **state)
         assert_int_equal(symlink("/dev/full", host->log), 0);
         it_start(host, IT_ARGS(IT_SMALL, "--log-level", "debug"));
         host->session = it_connect(host);
-        put_and_get(host, 100);
+        it_put_and_get(host, 100);
         ends_well(host);
 }
 
@@ -62,7 +49,7 @@ static void who_reads_the_log_is_stopped(void **state)
         for (; left > -10000; left -= 50) /* each of its ends is a line */
                 pw_close(it_connect(host));
         host->session = it_connect(host);
-        put_and_get(host, 100);
+        it_put_and_get(host, 100);
         ends_well(host);
         close(reader);
 }
@@ -116,7 +103,7 @@ static void the_clock_was_far_ahead(void **state)
                 it_start(host, IT_ARGS(IT_SMALL));
                 host->session = it_connect(host);
                 assert_int_equal(it_listed(host->session, "status", "epoch"), epoch);
-                put_and_get(host, 10);
+                it_put_and_get(host, 10);
                 ends_well(host);
         }
         it_refuses_to_start(host, IT_ARGS(IT_SMALL), "epochs");
@@ -157,7 +144,7 @@ static void no_descriptor_is_left(void **state)
         for (int i = 0; i < 100; i++)
                 it_fails(pw_connect(host->socket, &session, IT_ERR), PW_LIMIT, "descriptor|EMFILE");
         it_within("a hundred refusals", since_us, IT_SECOND);
-        put_and_get(host, 100);
+        it_put_and_get(host, 100);
         for (int i = 0; i < SILENT; i++)
                 close(fds[i]);
         /* Who comes before pathwaysd has seen that they left is still refused. */
@@ -193,7 +180,7 @@ static void no_executor_can_be_started(void **state)
         limit_descriptors(host, 4, &before);
         assert_true(it_signal_executor(host, "h0:0", SIGKILL));
         it_until(host->session, "devices", one_waits, NULL);
-        put_and_get(host, 100);
+        it_put_and_get(host, 100);
         assert_int_equal(prlimit(host->pid, RLIMIT_NOFILE, &before, NULL), 0);
         it_until(host->session, "devices", all_ready, NULL);
 }

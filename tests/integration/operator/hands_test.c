@@ -107,20 +107,6 @@ static void a_value_is_moved(void **state)
         pw_slice_close(slice);
 }
 
-static int wait_for_it(void *context, int pipe)
-{
-        struct it_host *host = context;
-        struct pw_session *session = it_connect(host);
-        struct pw_future *future;
-
-        (void)pipe;
-        it_ok(pw_lookup(session, "pending", IT_LONG, &future, IT_ERR));
-        it_ok(pw_wait(&future, 1, 1, IT_LONG, NULL, IT_ERR));
-        pw_unref(future);
-        pw_close(session);
-        return 0;
-}
-
 /* 1: a run, 2: a thread */
 static int waiters_of(const struct pw_listing *object)
 {
@@ -148,7 +134,7 @@ static void who_waits_for_an_object(void **state)
         it_ok(pw_name(pending, "pending", IT_ERR));
         pw_id_format(pw_future_id(pending), id);
         result = it_run_1(program, pending);
-        struct it_child child = it_fork(wait_for_it, host);
+        struct it_child child = it_fork(it_wait_for_pending, host);
         for (int64_t end_us = it_now_us() + IT_LONG; kinds != 3 && it_now_us() < end_us;) {
                 object = it_list(host->session, "object", id);
                 kinds = waiters_of(object);

@@ -179,19 +179,6 @@ static void health_ends_with_the_work(void **state)
 
 /* --- strangers ---------------------------------------------------------------------------------------------------------- */
 
-static void put_and_get(struct it_host *host, int times)
-{
-        for (int i = 0; i < times; i++) {
-                struct pw_future *future;
-                struct pw_view view;
-
-                it_ok(pw_put(host->session, &i, sizeof i, NULL, &future, IT_ERR));
-                it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
-                pw_view_done(&view);
-                pw_unref(future);
-        }
-}
-
 /* More connections than are taken at a time say nothing, or a byte now and then. They hold up no client, are cut off, and who asks
  * after them is served. */
 static void the_slow_are_cut_off(void **state)
@@ -207,7 +194,7 @@ static void the_slow_are_cut_off(void **state)
         for (int i = 0; i < SLOW; i++)
                 http_send(fds[i] = http_dial(address), "GET /metrics HTT");
         since_us = it_now_us();
-        put_and_get(host, 1000);
+        it_put_and_get(host, 1000);
         it_within("a thousand puts beside slow connections", since_us, IT_SECOND);
         /* The first ones end by their deadline although bytes still come. */
         for (struct pollfd on = { .fd = fds[0], .events = POLLIN }; poll(&on, 1, 200) == 0;)
@@ -253,7 +240,7 @@ static void garbage_is_refused(void **state)
                         fail_msg("seed %llu: garbage was answered with %s", (unsigned long long)seed, text);
         }
         assert_int_equal(http_ask(address, GET("/health"), text), 200);
-        put_and_get(host, 10);
+        it_put_and_get(host, 10);
         free(huge);
         free(text);
 }

@@ -124,20 +124,6 @@ static void a_run_is_cancelled(void **state)
         pw_slice_close(slice);
 }
 
-static int wait_for_pending(void *context, int pipe)
-{
-        struct it_host *host = context;
-        struct pw_session *session = it_connect(host);
-        struct pw_future *future;
-
-        (void)pipe;
-        it_ok(pw_lookup(session, "pending", IT_LONG, &future, IT_ERR));
-        it_ok(pw_wait(&future, 1, 1, IT_LONG, NULL, IT_ERR));
-        pw_unref(future);
-        pw_close(session);
-        return 0;
-}
-
 static bool is_waited_for(struct pw_session *session, const char *id)
 {
         struct pw_listing *object = it_list(session, "object", id);
@@ -159,7 +145,7 @@ static void a_process_waits(void **state)
 
         it_ok(pw_create(host->session, 8, &(struct pw_put_params){ .dtype = PW_F64 }, &pending, &data, IT_ERR));
         it_ok(pw_name(pending, "pending", IT_ERR));
-        struct it_child child = it_fork(wait_for_pending, host);
+        struct it_child child = it_fork(it_wait_for_pending, host);
         pw_id_format(pw_future_id(pending), id);
         for (int64_t end_us = it_now_us() + IT_LONG; !is_waited_for(host->session, id);)
                 assert_true(it_now_us() < end_us);
