@@ -3,6 +3,7 @@
 #ifndef PW_DAEMON_LOOP_H
 #define PW_DAEMON_LOOP_H
 
+#include "base/list.h"
 #include "daemon/alarm.h"
 
 #include <stdbool.h>
@@ -23,6 +24,8 @@ struct pw_loop {
         uint64_t stuck_until_us;  /* actions that found no memory are tried again; UINT64_MAX: there are none */
         uint64_t trim_us;         /* when the heap is trimmed: loop/heap.h; UINT64_MAX: nobody asked */
         uint64_t stop_at_us;      /* while draining: when runs in flight are cut off; else UINT64_MAX */
+        struct pw_list sending;   /* sessions whose socket may take more without saying so: session/output.h; */
+        uint64_t send_again_us;   /* that is tried then */
         const char *doing;        /* what took longest in this turn, as far as is known; NULL: nothing special */
         bool more;                /* something was left to do in this turn */
 };
@@ -30,6 +33,7 @@ struct pw_loop {
 static inline void pw_loop_init(struct pw_loop *loop)
 {
         loop->watchdog_us = loop->stuck_until_us = loop->trim_us = loop->stop_at_us = UINT64_MAX;
+        pw_list_init(&loop->sending);
 }
 
 uint64_t pw_now_us(void); /* CLOCK_MONOTONIC */

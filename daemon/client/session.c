@@ -362,6 +362,7 @@ static void hang_up(struct pw_dsession *session)
         pw_session_known(session);
         if (session->sendable)
                 event_del(session->sendable);
+        pw_list_remove(&session->sending);
         shutdown(session->fd, SHUT_RDWR);
         pw_rooms_session_end(session);
         session->daemon->clients.observer->session_ended(session);
@@ -416,6 +417,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         session->heard = true;
         session->operator_ = pw_operators_has(daemon, fd_take, uid);
         pw_list_init(&session->outgoing);
+        pw_list_init(&session->sending);
         pw_list_init(&session->of_speakers);
         pw_list_init(&session->stranger);
         pw_list_init(&session->of_process);

@@ -12,6 +12,7 @@
 #include "daemon/meta/carry.h"
 #include "daemon/notify.h"
 #include "daemon/session/complaint.h"
+#include "daemon/session/output.h"
 #include "daemon/work/shape/describe.h"
 
 #define BOARDS_US 1000000u /* how long boards are not looked at while runs are in flight: nobody rings for what is wrong there */
@@ -49,6 +50,7 @@ static const struct timer {
         { "lines that the log left out", pw_complaints_next_us, pw_complaints_tick },
         { "connections without a Hello", pw_strangers_next_us, pw_strangers_tick },
         { "listening again", pw_listening_next_us, pw_listening_tick },
+        { "replies that wait to be sent", pw_outputs_next_us, pw_outputs_tick },
         { "connections of --http", pw_http_next_us, pw_http_tick },
         { "the heap", pw_heap_next_us, pw_heap_tick },
         { "the watchdog", pw_watchdog_next_us, pw_watchdog_tick },

@@ -147,16 +147,26 @@ static void wait_no_more(struct pw_dsession *session)
         session->sendable = NULL;
         pw_close_fd(&session->sendable_fd);
         session->sendable_fd = -1;
+        pw_list_remove(&session->sending);
 }
 
 static void on_sendable(evutil_socket_t fd, short what, void *context);
 
+/* Of what the host is short of nobody says when there is some again, nor of a socket that would take more. */
+static void try_again(struct pw_dsession *session, enum sent why)
+{
+        struct pw_loop *loop = &session->daemon->loop;
+        uint64_t at_us = pw_now_us() + (why == ENOUGH ? 0 : AGAIN_US);
+
+        loop->send_again_us = pw_list_empty(&loop->sending) ? at_us : pw_min_u64(loop->send_again_us, at_us);
+        if (pw_list_empty(&session->sending))
+                pw_list_append(&loop->sending, &session->sending);
+}
+
 /* A socket that is not full says nothing when the rest is read, unless it is asked for edges: by a descriptor of its own, since
- * what comes in is not. Of what the host is short of nobody says when there is some again, nor of one that would take more. */
+ * what comes in is not. */
 static void wait_to_send(struct pw_dsession *session, enum sent why)
 {
-        const struct timeval again = { 0, why == ENOUGH ? 0 : AGAIN_US };
-
         if (!session->sendable) {
                 session->sendable_fd = fcntl(session->fd, F_DUPFD_CLOEXEC, 0);
                 if (session->sendable_fd >= 0)
@@ -164,10 +174,12 @@ static void wait_to_send(struct pw_dsession *session, enum sent why)
                                 event_new(session->daemon->loop.base, session->sendable_fd, EV_WRITE | EV_ET | EV_PERSIST,
                                           on_sendable, session);
         }
-        if (!session->sendable || event_add(session->sendable, why == UNREAD ? NULL : &again) < 0)
+        if (!session->sendable || event_add(session->sendable, NULL) < 0)
                 pw_session_end(session, "out of descriptors or memory for a reply");
         else if (why == UNREAD)
-                event_remove_timer(session->sendable);
+                pw_list_remove(&session->sending);
+        else
+                try_again(session, why);
 }
 
 struct pw_outgoing *pw_outgoing_new(enum pw_frame_kind kind, const ProtobufCMessage *message)
@@ -289,14 +301,11 @@ void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *reques
         send_frame(session, PW_FRAME_REQUEST, &request->base, NULL, 0);
 }
 
-static void on_sendable(evutil_socket_t fd, short what, void *context)
+static void send_waiting(struct pw_dsession *session)
 {
-        struct pw_dsession *session = context;
         enum sent how = ALL_SENT;
         uint32_t budget = SEND_MOST;
 
-        (void)fd;
-        (void)what;
         while (!session->ended && !pw_list_empty(&session->outgoing)) {
                 struct pw_outgoing *out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
 
@@ -316,6 +325,34 @@ static void on_sendable(evutil_socket_t fd, short what, void *context)
         if (pw_list_empty(&session->outgoing))
                 wait_no_more(session);
         pw_session_mind(session);
+}
+
+static void on_sendable(evutil_socket_t fd, short what, void *context)
+{
+        (void)fd;
+        (void)what;
+        send_waiting(context);
+}
+
+uint64_t pw_outputs_next_us(const struct pw_daemon *daemon)
+{
+        return pw_list_empty(&daemon->loop.sending) ? UINT64_MAX : daemon->loop.send_again_us;
+}
+
+/* Once around: who has enough again comes in the next turn. */
+void pw_outputs_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        struct pw_list now;
+
+        (void)now_us;
+        pw_list_init(&now);
+        pw_list_splice(&now, &daemon->loop.sending);
+        while (!pw_list_empty(&now)) {
+                struct pw_dsession *session = pw_list_first(&now, struct pw_dsession, sending);
+
+                pw_list_remove(&session->sending);
+                send_waiting(session);
+        }
 }
 
 void pw_session_output_done(struct pw_dsession *session)

@@ -32,6 +32,7 @@ struct pw_dsession {
         struct event *readable;    /* while it is heard */
         struct pw_list of_speakers; /* it said something that was not taken yet; else alone */
         struct event *sendable;    /* NULL: nothing waits to be sent */
+        struct pw_list sending;    /* in the loop's: it is tried again by itself */
         int sendable_fd;           /* its socket once more, for that; or -1 */
         struct pw_decoder decoder;
         struct pw_list outgoing;

@@ -19,6 +19,7 @@
 #include "daemon/notify.h"
 #include "daemon/session/complaint.h"
 #include "daemon/session/object.h"
+#include "daemon/session/output.h"
 #include "daemon/work/shape/describe.h"
 #include "tests/model/runs.h"
 
@@ -146,6 +147,8 @@ uint64_t pw_complaints_next_us(const struct pw_daemon *daemon) { (void)daemon; r
 void pw_complaints_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_http_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_http_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_outputs_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_outputs_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_watchdog_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_heap_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }

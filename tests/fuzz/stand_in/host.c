@@ -20,6 +20,7 @@
 #include "daemon/module/module.h"
 #include "daemon/loop/turn.h"
 #include "daemon/notify.h"
+#include "daemon/session/output.h"
 #include "daemon/work/shape/describe.h"
 #include "daemon/work/place.h"
 #include "daemon/work/program.h"
@@ -150,6 +151,8 @@ uint64_t pw_listening_next_us(const struct pw_daemon *daemon) { (void)daemon; re
 void pw_listening_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_http_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_http_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_outputs_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_outputs_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_watchdog_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_heap_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
