@@ -28,7 +28,8 @@ static void send_core(void *context, const struct pw_core_message *message, cons
         struct pw_error err;
 
         (void)frame; /* empty: a message within one process, even one that was queued, is not encoded */
-        if (pw_deciders_hear(&deciders, message, NULL, now_us, &err) != PW_OK && err.status == PW_PROTOCOL)
+        if (pw_deciders_hear(&deciders, message, NULL, (struct pw_arrival){ daemon->host, now_us }, &err) != PW_OK &&
+            err.status == PW_PROTOCOL)
                 pw_log(&daemon->log, PW_LOG_ERROR, "message refused reason=\"%s\"", err.text);
 }
 

@@ -9,13 +9,22 @@ enum pw_status pw_core_over(const struct pw_run_id *run, struct pw_error *ret_er
                             run->coordinator, run->epoch);
 }
 
+/* The host that may say it. A NOTICE never leaves its host. */
+static uint32_t origin(const struct pw_core_message *message)
+{
+        return pw_core_is_answer(message) || message->kind == PW_CORE_NOTICE ? message->host : message->run.coordinator;
+}
+
 /* It may have been sent to this host before it was started anew. */
-static enum pw_status is_known(const struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                               struct pw_error *ret_err)
+enum pw_status pw_scheduler_may_say(const struct pw_scheduler *scheduler, uint32_t from, const struct pw_core_message *message,
+                                    struct pw_error *ret_err)
 {
         const struct pw_requester *requester = pw_requester_of(scheduler, &message->run), *teller;
         uint32_t to = pw_core_destination(message);
 
+        if (from != origin(message))
+                return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu is host %u's to say, and host %u said it",
+                                    (int)message->kind, (unsigned long)message->run.number, origin(message), from);
         if (!requester || requester->given_up)
                 return pw_core_over(&message->run, ret_err);
         teller = message->host == scheduler->host ? NULL : pw_table_get(&scheduler->requesters, message->host);
@@ -42,15 +51,38 @@ static struct pw_live *core_live(const struct pw_scheduler *scheduler, const str
 
 /* --- is it to be believed? -------------------------------------------------------------------------------------------------- */
 
-/* Where it is the only one, a host is done with a run too that was cancelled while it waited for rooms. */
-static bool is_of_its_work(const struct pw_live *live, enum pw_core_kind kind)
+static bool is_of_work(enum pw_core_kind kind)
 {
-        return kind == PW_CORE_RESULT || kind == PW_CORE_SPOILED || kind == PW_CORE_FAILED ||
-               (kind == PW_CORE_DONE && live->host_count > 1);
+        return kind == PW_CORE_RESULT || kind == PW_CORE_SPOILED || kind == PW_CORE_FAILED || kind == PW_CORE_DONE;
+}
+
+/* Nothing is done before the records are written; but where it is the only one, a host is done with a run too that was cancelled
+ * while it waited for rooms. */
+static bool has_worked(const struct pw_live *live, uint32_t host, enum pw_core_kind kind)
+{
+        enum pw_live_host_state state = live->hosts[host].state;
+
+        return state == PW_LIVE_HOST_PREPARED ||
+               (kind == PW_CORE_DONE && state == PW_LIVE_HOST_ASKED && live->stopped && live->host_count == 1);
+}
+
+/* It is over there: PW_EXISTS. */
+static enum pw_status check_work(const struct pw_live *live, uint32_t host, const struct pw_core_message *message,
+                                 struct pw_error *ret_err)
+{
+        if (live->hosts[host].state == PW_LIVE_HOST_DONE)
+                return PW_EXISTS;
+        if (!has_worked(live, host, message->kind))
+                return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu tells of work, and host %u has not begun",
+                                    (int)message->kind, (unsigned long)live->run.number, message->host);
+        if (message->kind != PW_CORE_RESULT && message->kind != PW_CORE_SPOILED)
+                return PW_OK;
+        return pw_result_check(pw_result_live(live->run.results[message->result]), message, ret_err);
 }
 
 /* One of the run's hosts, a result that it has, an error where there must be one, a run that the host was asked for. */
-static enum pw_status check(const struct pw_live *live, const struct pw_core_message *message, struct pw_error *ret_err)
+static enum pw_status check(struct pw_live *live, const struct pw_core_message *message, const struct pw_core_body *body,
+                            struct pw_error *ret_err)
 {
         uint32_t host = pw_program_host(live->program, message->host);
         enum pw_core_kind kind = message->kind;
@@ -69,10 +101,9 @@ static enum pw_status check(const struct pw_live *live, const struct pw_core_mes
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu is refused in the way %u", number, message->refusal);
         if (!live->hosts[host].serial && kind != PW_CORE_REFUSED)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu was not asked for", number);
-        if (live->run.state != PW_RUN_ADMITTED && is_of_its_work(live, kind))
-                return pw_error_set(ret_err, PW_PROTOCOL, "message %d of run %lu tells of work, and it is not admitted", (int)kind,
-                                    number);
-        return PW_OK;
+        if (is_of_work(kind))
+                return check_work(live, host, message, ret_err);
+        return kind == PW_CORE_PLACED ? pw_live_check_rooms(live, host, message, body, ret_err) : PW_OK;
 }
 
 /* --- who hears what --------------------------------------------------------------------------------------------------------- */
@@ -145,9 +176,11 @@ static const struct hearer {
 };
 
 /* Whom it is about is here, and it may be said of them. */
-static enum pw_status verify(struct pw_scheduler *scheduler, const struct pw_core_message *message, struct pw_error *ret_err)
+static enum pw_status verify(struct pw_scheduler *scheduler, uint32_t from, const struct pw_core_message *message,
+                             const struct pw_core_body *body, struct pw_error *ret_err)
 {
-        const struct pw_live *live;
+        const struct pw_result_live *result;
+        struct pw_live *live;
         enum pw_status status;
 
         if (message->kind > PW_CORE_KINDS)
@@ -155,12 +188,16 @@ static enum pw_status verify(struct pw_scheduler *scheduler, const struct pw_cor
         if (!pw_core_status(message->status))
                 return pw_error_set(ret_err, PW_PROTOCOL, "a message of kind %d has the status %d", (int)message->kind,
                                     (int)message->status);
-        status = is_known(scheduler, message, ret_err);
+        status = pw_scheduler_may_say(scheduler, from, message, ret_err);
         if (status != PW_OK)
                 return status;
         if (hearers[message->kind].live) {
                 live = core_live(scheduler, message);
-                return live ? check(live, message, ret_err) : pw_core_over(&message->run, ret_err);
+                return live ? check(live, message, body, ret_err) : pw_core_over(&message->run, ret_err);
+        }
+        if (message->kind == PW_CORE_LOST) {
+                result = pw_result_find(scheduler, message);
+                return result ? pw_result_check(result, message, ret_err) : gone(message, ret_err);
         }
         if (!hearers[message->kind].run || pw_core_host_run(scheduler, message))
                 return PW_OK;
@@ -235,13 +272,15 @@ enum pw_status pw_core_tell(struct pw_scheduler *scheduler, const struct pw_core
 }
 
 enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                                    const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err)
+                                    const struct pw_core_body *body, struct pw_arrival arrival, struct pw_error *ret_err)
 {
-        enum pw_status status = verify(scheduler, message, ret_err);
+        enum pw_status status;
 
-        scheduler->now_us = now_us;
+        body = body ? body : &nothing;
+        status = verify(scheduler, arrival.from, message, body, ret_err);
+        scheduler->now_us = arrival.now_us;
         if (status == PW_OK)
-                status = hear(scheduler, message, body ? body : &nothing, ret_err);
+                status = hear(scheduler, message, body, ret_err);
         if (status == PW_EXISTS)
                 pw_error_set(ret_err, PW_EXISTS, "message %d of run %lu changes nothing", (int)message->kind,
                              (unsigned long)message->run.number);

@@ -8,7 +8,7 @@ scheduler_libscheduler_la_SOURCES = scheduler/action.c scheduler/check.c schedul
 	scheduler/island/requester.c scheduler/island/lack.c scheduler/island/line.c scheduler/island/loss.c scheduler/island/memory.c \
 	scheduler/island/host_result.c scheduler/island/host_run.c scheduler/island/fragment.c \
 	scheduler/island/place.c scheduler/island/policy/policy.c scheduler/quota.c scheduler/island/ready.c \
-	scheduler/island/record.c scheduler/island/reserve.c scheduler/island/policy/share.c scheduler/message.c scheduler/places.c scheduler/port.c scheduler/program.c scheduler/scheduler.c scheduler/step.c scheduler/taking.c scheduler/type.c
+	scheduler/island/input/host_input.c scheduler/island/record.c scheduler/island/reserve.c scheduler/island/policy/share.c scheduler/message.c scheduler/places.c scheduler/port.c scheduler/program.c scheduler/scheduler.c scheduler/step.c scheduler/taking.c scheduler/type.c
 scheduler_libscheduler_la_LIBADD = program/libprogram.la plane/libplane.la base/libbase.la
 noinst_HEADERS += scheduler/coordinator/ahead.h scheduler/coordinator/gather.h scheduler/coordinator/answer.h scheduler/coordinator/awaited.h scheduler/coordinator/live.h scheduler/decision.h scheduler/island/device.h scheduler/island/island.h \
 	scheduler/island/requester.h scheduler/island/line.h \

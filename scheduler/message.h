@@ -165,11 +165,14 @@ struct pw_core_message {
          1u << PW_CORE_PREPARED | 1u << PW_CORE_FAILED | 1u << PW_CORE_SPOILED | 1u << PW_CORE_RESULT |                 \
          1u << PW_CORE_LOST | 1u << PW_CORE_DONE)
 _Static_assert(PW_CORE_KINDS < 32, "a bit for each kind");
+static inline bool pw_core_is_answer(const struct pw_core_message *message) { return PW_CORE_ANSWERS >> message->kind & 1; }
 /* The host where it is to be delivered. */
 static inline uint32_t pw_core_destination(const struct pw_core_message *message)
 {
-        return PW_CORE_ANSWERS >> message->kind & 1 ? message->run.coordinator : message->host;
+        return pw_core_is_answer(message) ? message->run.coordinator : message->host;
 }
+/* Who said it, as the link knows that it came by, whatever the message says: a host's own number for what its own queue had. */
+struct pw_arrival { uint32_t from; uint64_t now_us; };
 
 /* What a run reads. */
 enum pw_core_source { PW_SOURCE_ERROR = 0, PW_SOURCE_HOST, PW_SOURCE_RESULT };

@@ -43,11 +43,14 @@ static enum pw_status prepare(const struct pw_deciders *deciders, const struct p
 }
 
 enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct pw_core_message *message,
-                                const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err)
+                                const struct pw_core_body *body, struct pw_arrival arrival, struct pw_error *ret_err)
 {
-        if (message->kind == PW_CORE_PREPARE)
-                return prepare(deciders, message, now_us, ret_err);
-        return pw_scheduler_deliver(deciders->scheduler, message, body, now_us, ret_err);
+        enum pw_status status;
+
+        if (message->kind != PW_CORE_PREPARE)
+                return pw_scheduler_deliver(deciders->scheduler, message, body, arrival, ret_err);
+        status = pw_scheduler_may_say(deciders->scheduler, arrival.from, message, ret_err);
+        return status == PW_OK ? prepare(deciders, message, arrival.now_us, ret_err) : status;
 }
 
 static void send(const struct pw_deciders *deciders, const struct pw_action *action, uint64_t now_us)

@@ -17,9 +17,9 @@ struct pw_port {
         /* `message` is on its way to the core that it is for: pw_deciders_hear(), now or later. `frame`: the same with what comes
          * along, of a message for another host, and of each in a scheduler that is linked; else its bytes are NULL. A link between
          * hosts goes here, in daemon/effect.c: it carries `frame`, and gives what arrives to pw_core_decode(), then
-         * pw_deciders_hear(). tests/world/link.c is one. It tells the scheduler of a host that it meets by
-         * pw_scheduler_coordinator_add(), of one that it gives up by pw_scheduler_give_up(): tests/world/hosts/links.c. Bytes of
-         * values do not go here: nothing carries them yet. */
+         * pw_deciders_hear(), with the host at its other end. tests/world/link.c is one. It tells the scheduler of a host that it
+         * meets by pw_scheduler_coordinator_add(), of one that it gives up by pw_scheduler_give_up(): tests/world/hosts/links.c.
+         * Bytes of values do not go here: nothing carries them yet. */
         void (*send)(void *context, const struct pw_core_message *message, const struct pw_core_frame *frame, uint64_t now_us);
         /* Do what it says on the boards. Errors: those of pw_boards_apply(). Of PREPARE they are the answer; PW_NO_MEMORY of
          * another message: it is done later, and what is behind it too. It tells the scheduler nothing: `message` lies in its
@@ -56,6 +56,7 @@ bool pw_deciders_act(const struct pw_deciders *deciders, uint64_t now_us, bool *
 /* A message of a core has arrived: PREPARE is done on the boards and answered, all else is pw_scheduler_deliver()'s.
  * Errors: as there. */
 PW_MUST_CHECK enum pw_status pw_deciders_hear(const struct pw_deciders *deciders, const struct pw_core_message *message,
-                                              const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err);
+                                              const struct pw_core_body *body, struct pw_arrival arrival,
+                                              struct pw_error *ret_err);
 
 #endif

@@ -93,11 +93,43 @@ bool pw_program_is_in(const struct pw_sched_program *program, const struct pw_is
         return false;
 }
 
+/* A peer's may name any place. */
+static enum pw_status check_slices(const struct pw_sched_program *program, struct pw_error *ret_err)
+{
+        for (uint32_t i = 0; i < program->slice_count; i++) {
+                enum pw_status status = pw_slice_check(&program->row.slices[i], i, ret_err);
+
+                if (status != PW_OK)
+                        return status;
+        }
+        return PW_OK;
+}
+
+/* Devices are where its slices say. */
+static enum pw_status check_islands(const struct pw_sched_program *program, struct pw_error *ret_err)
+{
+        for (uint32_t i = 0; i < program->slice_count; i++)
+                for (uint32_t h = 0; h < program->slices[i].here_count; h++) {
+                        const struct pw_program_place *here = &program->slices[i].here[h];
+                        const struct pw_device *device = program->devices[here->device].device;
+                        uint32_t island = program->row.slices[i].places[here->place].island;
+
+                        if (device->island != island)
+                                return pw_error_set(ret_err, PW_INVALID, "program %s: device h%u:%u is in island %u, not in %u",
+                                                    program->row.name, program->scheduler->host, device->number, device->island,
+                                                    island);
+                }
+        return PW_OK;
+}
+
 static enum pw_status take_devices(struct pw_sched_program *program, struct pw_error *ret_err)
 {
         for (uint32_t i = 0; i < program->device_count; i++) {
                 struct pw_program_device *device = &program->devices[i];
                 device->device = program->scheduler->devices[device->number];
+                if (!device->device)
+                        return pw_error_set(ret_err, PW_INVALID, "program %s: there is no device h%u:%u", program->row.name,
+                                            program->scheduler->host, device->number);
                 device->rooms = pw_device_rooms(device->device, program->row.tenant);
                 if (!device->rooms)
                         return pw_error_set(ret_err, PW_INVALID, "program %s: device h%u:%u has no segment of tenant %s",
@@ -107,7 +139,7 @@ static enum pw_status take_devices(struct pw_sched_program *program, struct pw_e
         program->quota = pw_quota_of(&program->scheduler->quotas, program->row.tenant);
         if (!program->quota)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
-        return PW_OK;
+        return check_islands(program, ret_err);
 }
 
 static void need(struct pw_sched_program *program, uint32_t slice, uint64_t bytes)
@@ -158,6 +190,8 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
 {
         struct pw_sched_program *program = calloc(1, sizeof *program);
         struct pw_image *image = image_take;
+        enum pw_status status = PW_OK;
+        bool made;
 
         if (!program)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
@@ -169,14 +203,16 @@ enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slic
         pw_queue_init(&program->queue);
         pw_list_init(&program->link);
         pw_list_init(&program->of_all);
-        if (program->row.name && program->row.tenant && copy_maps(program, slices) && pw_places_init(program, of->host) &&
-            take_image(program, of->host) && make_types(program)) {
+        made = program->row.name && program->row.tenant && copy_maps(program, slices);
+        if (made)
+                status = check_slices(program, ret_err);
+        if (made && status == PW_OK && pw_places_init(program, of->host) && take_image(program, of->host) && make_types(program)) {
                 *ret_program = &program->row;
                 return PW_OK;
         }
         program->row.image = NULL; /* still the caller's */
         pw_program_destroy(program);
-        return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program");
+        return status == PW_OK ? pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a program") : status;
 }
 
 /* Its names, what the host notes of it, places in tables. */

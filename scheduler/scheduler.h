@@ -123,7 +123,8 @@ void pw_scheduler_slice_close(struct pw_scheduler *scheduler, uint32_t id); /* p
 /* --- programs and runs -------------------------------------------------------------------------------------------------- */
 
 /* A program of a lowered image with its slices, which nobody knows yet. Own: *ret_program, until pw_scheduler_program_install(); it
- * takes `image_take`. Errors: PW_NO_MEMORY.   Threads: any; nothing of the scheduler is touched. */
+ * takes `image_take`. Errors: PW_NO_MEMORY; PW_INVALID: a slice that names devices which no host has.   Threads: any; nothing of
+ * the scheduler is touched. */
 struct pw_program_of { const char *tenant; uint32_t session, host; }; /* host: whose part of it is planned */
 PW_MUST_CHECK enum pw_status pw_program_make(struct pw_image *image_take, const struct pw_slice_map *slices,
                                              const struct pw_program_of *of,
@@ -182,10 +183,15 @@ void pw_scheduler_peak(struct pw_scheduler *scheduler, uint32_t device, uint64_t
 void pw_scheduler_report(struct pw_scheduler *scheduler, uint32_t device, const struct pw_report *report, uint64_t now_us);
 /* A message of one core has arrived at the other, any but PREPARE; `body`: what comes along, NULL: nothing does.
  * Errors, after which nothing has changed (a wrong RESERVE is answered all the same): PW_NOT_FOUND (the run has ended, or is of
- * another epoch), PW_EXISTS (said before), PW_CANCELLED (a START of a run that was stopped), PW_PROTOCOL (the run has no part
- * there, or has not come so far). */
+ * another epoch), PW_EXISTS (said before), PW_CANCELLED (a START of a run that was stopped), PW_PROTOCOL (it is not for who said
+ * it to say, or the run has no part there, or has not come so far). */
 PW_MUST_CHECK enum pw_status pw_scheduler_deliver(struct pw_scheduler *scheduler, const struct pw_core_message *message,
-                                                  const struct pw_core_body *body, uint64_t now_us, struct pw_error *ret_err);
+                                                  const struct pw_core_body *body, struct pw_arrival arrival,
+                                                  struct pw_error *ret_err);
+/* May host `from` say this, here? pw_scheduler_deliver() asks; of a PREPARE it is asked before the next two. Errors: PW_NOT_FOUND,
+ * PW_PROTOCOL. */
+PW_MUST_CHECK enum pw_status pw_scheduler_may_say(const struct pw_scheduler *scheduler, uint32_t from,
+                                                  const struct pw_core_message *message, struct pw_error *ret_err);
 /* A PREPARE has arrived: *ret_message is what to tell the board of the next island, with what is known by now of the run's inputs.
  * To be called again while *ret_more. Errors: PW_NO_MEMORY, which is to be answered too; those of pw_scheduler_deliver(), which
  * are not. */

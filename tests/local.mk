@@ -17,10 +17,10 @@ soak: all
 world_sources = tests/world/client/claim.c tests/world/client/client.c tests/world/client/metadata.c tests/world/daemon.c tests/world/executor.c tests/world/rules/holders.c tests/world/link.c \
 	tests/world/rules/passing.c tests/world/program.c tests/world/client/share.c tests/world/seeds.c tests/world/states.c tests/world/client/store.c tests/world/client/transfer.c tests/world/world.c program/graph/graph_make.c
 hosts_sources = tests/world/hosts/links.c tests/world/hosts/play.c tests/world/hosts/program.c tests/world/seeds.c
-noinst_HEADERS += tests/world/client/claim.h tests/world/client/store.h tests/world/hosts/play.h tests/world/seeds.h tests/world/world.h
+noinst_HEADERS += tests/world/client/claim.h tests/world/client/store.h tests/world/hosts/play.h tests/world/seeds.h tests/world/said/said.h tests/world/world.h
 EXTRA_DIST += tests/world/README.md
-world_tests = tests/world/admission_test tests/world/hosts/chain_test tests/world/hosts/given_up_test tests/world/hosts/hosts_test tests/world/hosts/reserved_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
-	tests/world/message_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/policy_test \
+world_tests = tests/world/admission_test tests/world/hosts/chain_test tests/world/hosts/given_up_test tests/world/hosts/hosts_test tests/world/hosts/reserved_test tests/world/hosts/hostile_test tests/world/hosts/asked_test tests/world/hosts/believed_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
+	tests/world/message_test tests/world/said/origin_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/policy_test \
 	tests/world/refused_test tests/world/world_test
 check_PROGRAMS += $(world_tests)
 TESTS += $(world_tests)
@@ -37,6 +37,12 @@ tests_world_hosts_given_up_test_LDADD = $(world_test_libs)
 tests_world_hosts_reserved_test_SOURCES = tests/world/hosts/reserved_test.c $(hosts_sources) program/graph/graph_make.c
 tests_world_hosts_reserved_test_LDADD = $(world_test_libs)
 tests_world_hosts_reserved_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
+tests_world_hosts_believed_test_SOURCES = tests/world/hosts/believed_test.c $(hosts_sources) program/graph/graph_make.c
+tests_world_hosts_believed_test_LDADD = $(world_test_libs)
+tests_world_hosts_asked_test_SOURCES = tests/world/hosts/asked_test.c $(hosts_sources) program/graph/graph_make.c
+tests_world_hosts_asked_test_LDADD = $(world_test_libs)
+tests_world_hosts_hostile_test_SOURCES = tests/world/hosts/hostile_test.c $(hosts_sources) program/graph/graph_make.c
+tests_world_hosts_hostile_test_LDADD = $(world_test_libs)
 tests_world_waiting_test_SOURCES = tests/world/waiting_test.c tests/world/admission.h $(world_sources)
 tests_world_waiting_test_LDADD = $(world_test_libs)
 tests_world_check_test_SOURCES = tests/world/check_test.c $(world_sources)
@@ -52,8 +58,10 @@ tests_world_pipeline_test_LDADD = $(world_test_libs)
 tests_world_refused_test_SOURCES = tests/world/refused_test.c tests/world/order.h $(world_sources)
 tests_world_refused_test_LDADD = $(world_test_libs)
 tests_world_refused_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
-tests_world_message_test_SOURCES = tests/world/message_test.c tests/world/order.h $(world_sources)
+tests_world_message_test_SOURCES = tests/world/message_test.c tests/world/order.h tests/world/said/said.h $(world_sources)
 tests_world_message_test_LDADD = $(world_test_libs)
+tests_world_said_origin_test_SOURCES = tests/world/said/origin_test.c tests/world/order.h tests/world/said/said.h $(world_sources)
+tests_world_said_origin_test_LDADD = $(world_test_libs)
 tests_world_policy_test_SOURCES = tests/world/policy_test.c $(world_sources)
 tests_world_policy_test_LDADD = $(world_test_libs)
 tests_world_world_test_SOURCES = tests/world/world_test.c $(world_sources)

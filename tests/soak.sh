@@ -21,7 +21,8 @@ torture    tests/integration/fault/torture_test   PW_FAULTS          0
 vandals    tests/integration/client/vandal_test   PW_VANDALS         1000
 models     tests/model/model                      PW_MODELS          0
 world      tests/world/world_test                 PW_WORLD_SEEDS     10000
-hosts      tests/world/hosts_test             PW_WORLD_SEEDS     10000
+hosts      tests/world/hosts/hosts_test           PW_WORLD_SEEDS     10000
+hostile    tests/world/hosts/hostile_test         PW_WORLD_SEEDS     10000
 pipelines  tests/world/pipeline_test              PW_WORLD_SEEDS     10000
 shares     tests/integration/client/share_test   PW_SHARE_US        20000000
 names      store/name/name_world_test             PW_NAME_SEEDS      100000

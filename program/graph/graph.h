@@ -89,6 +89,10 @@ bool pw_graph_add_slice(struct pw_graph *graph, const struct pw_slice_map *slice
  * 1: ..."). */
 PW_MUST_CHECK enum pw_status pw_graph_check(struct pw_graph *graph, struct pw_error *ret_err);
 
+/* The places of a slice are devices that a host may have. pw_graph_check() asks; so does who takes a slice without its graph.
+ * Errors: PW_INVALID, naming it by `number`. */
+PW_MUST_CHECK enum pw_status pw_slice_check(const struct pw_slice_map *slice, uint32_t number, struct pw_error *ret_err);
+
 /* The next question for the describing executor: the shard shapes of one call for one class of places of the mesh (shards of an
  * uneven split have two sizes). PW_NOT_READY: every value is shaped. `task` has inputs and params; it points into the graph, and
  * is good until pw_graph_answer(). */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "pathways.h"
+#include "plane/board.h"
 #include "program/lower/transfer.h"
 
 #include <inttypes.h>
@@ -22,6 +23,18 @@ static enum pw_status check_slice(const struct pw_graph *graph, uint32_t i, stru
                 return pw_error_set(ret_err, PW_BAD_PROGRAM,
                                     "slice %" PRIu32 ": its mesh does not fit its %" PRIu32 " devices", i,
                                     slice->device_count);
+        return pw_slice_check(slice, i, ret_err);
+}
+
+enum pw_status pw_slice_check(const struct pw_slice_map *slice, uint32_t number, struct pw_error *ret_err)
+{
+        for (uint32_t place = 0; place < slice->device_count; place++)
+                if (slice->places[place].device >= PW_DEVICES_MAX || slice->places[place].island >= PW_ISLANDS_MAX)
+                        return pw_error_set(ret_err, PW_INVALID,
+                                            "slice %" PRIu32 ", place %" PRIu32 ": device %u in island %u of host %u; a host has "
+                                            "%u devices in %u islands at most", number, place, slice->places[place].device,
+                                            slice->places[place].island, slice->places[place].host, PW_DEVICES_MAX,
+                                            PW_ISLANDS_MAX);
         return PW_OK;
 }
 

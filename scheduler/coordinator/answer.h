@@ -15,6 +15,8 @@ typedef enum pw_status pw_live_hears(struct pw_live *live, uint32_t host, const 
 /* gather.c */
 /* PLACED: where a result is going to be there. Errors: PW_PROTOCOL: it has other places. */
 PW_MUST_CHECK pw_live_hears pw_live_placed;
+/* Of another host: are these rooms on the devices of its places there, and large enough? Errors: PW_PROTOCOL. */
+PW_MUST_CHECK pw_live_hears pw_live_check_rooms;
 /* RESERVED: all its rooms there are there. Errors: PW_PROTOCOL: it took over from what is no run of its program; PW_NO_MEMORY. */
 PW_MUST_CHECK pw_live_hears pw_live_reserved;
 /* DEFERRED: it waits there for what no run will give back: what it has elsewhere is given back. */
@@ -26,7 +28,7 @@ pw_live_hears pw_live_refused;
  * reads are, too. Errors: PW_PROTOCOL: it was not asked for. */
 PW_MUST_CHECK pw_live_hears pw_live_prepared;
 /* run.c */
-/* DONE: it is over there. */
+/* DONE: it is over there; results of which nobody has told by the run's end are errors. */
 pw_live_hears pw_live_done;
 /* report.c */
 /* FAILED: a node did, on that device. */
@@ -39,6 +41,9 @@ pw_live_hears pw_live_result;
 /* LOST: it was there, and is not, or not everywhere. Errors: PW_PROTOCOL: it has no such place. */
 PW_MUST_CHECK enum pw_status pw_result_lost(struct pw_result_live *result, const struct pw_core_message *message,
                                             const struct pw_core_body *body, struct pw_error *ret_err);
+/* A host says something of a result: has it a place of that? Errors: PW_PROTOCOL. */
+PW_MUST_CHECK enum pw_status pw_result_check(const struct pw_result_live *result, const struct pw_core_message *message,
+                                             struct pw_error *ret_err);
 /* Whom LOST is about; NULL: it is gone. */
 struct pw_result_live *pw_result_find(const struct pw_scheduler *scheduler, const struct pw_core_message *message);
 

@@ -280,6 +280,27 @@ static bool answers(const struct pw_live *live, uint32_t host, const struct pw_c
         return live->hosts[host].serial == message->serial && live->run.state == PW_RUN_QUEUED;
 }
 
+enum pw_status pw_live_check_rooms(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
+                                   const struct pw_core_body *body, struct pw_error *ret_err)
+{
+        const struct pw_result_type *type = live->run.results[message->result]->type;
+        const struct pw_slice_map *map = &live->program->row.slices[type->value.slice];
+        const struct pw_program_slice *slice = &live->program->slices[type->value.slice];
+        const struct pw_program_part *part = pw_places_of(slice, message->host);
+
+        (void)host;
+        for (uint32_t i = 0; part && i < body->room_count && i < part->count; i++) {
+                const struct pw_room *room = &body->rooms[i];
+                uint32_t place = slice->places[part->first + i];
+
+                if (room->host != message->host || room->device != map->places[place].device ||
+                    room->bytes < PW_ROOM_HEAD + pw_type_shard_bytes(type, place))
+                        return pw_error_set(ret_err, PW_PROTOCOL, "result %u of run %lu does not lie at place %u as host %u says",
+                                            message->result, (unsigned long)live->run.number, place, message->host);
+        }
+        return PW_OK;
+}
+
 enum pw_status pw_live_placed(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
                               const struct pw_core_body *body, struct pw_error *ret_err)
 {

@@ -240,6 +240,34 @@ static enum pw_status lose_place(struct pw_result_live *result, uint32_t place, 
         return PW_OK;
 }
 
+/* Of a run that has ended only the rooms are left to look at. */
+static bool has_places(const struct pw_result *open, uint32_t host)
+{
+        if (open->run)
+                return pw_places_of(&pw_live_of(open->run)->program->slices[open->type->value.slice], host);
+        for (uint32_t place = 0; place < open->room_count; place++)
+                if (open->rooms[place].host == host)
+                        return true;
+        return false;
+}
+
+enum pw_status pw_result_check(const struct pw_result_live *result, const struct pw_core_message *message,
+                               struct pw_error *ret_err)
+{
+        const struct pw_result *open = &result->result;
+        unsigned long number = (unsigned long)result->maker.number;
+        bool one = message->kind == PW_CORE_LOST && message->status == PW_OK;
+
+        if (!has_places(open, message->host) ||
+            (one && message->place < open->room_count && open->rooms[message->place].host != message->host))
+                return pw_error_set(ret_err, PW_PROTOCOL, "host %u tells of result %u of run %lu, and has no such place of it",
+                                    message->host, open->index, number);
+        if (message->kind == PW_CORE_LOST && message->status == PW_NOT_READY)
+                return pw_error_set(ret_err, PW_PROTOCOL, "result %u of run %lu is lost by an error that is none", open->index,
+                                    number);
+        return PW_OK;
+}
+
 enum pw_status pw_result_lost(struct pw_result_live *result, const struct pw_core_message *message,
                               const struct pw_core_body *body, struct pw_error *ret_err)
 {

@@ -228,6 +228,13 @@ void pw_live_submit(struct pw_live *live)
                 pw_live_fail_by_program(live);
                 return;
         }
+        if (run->sequential && live->host_count > 1) { /* each would go on to its next step without the others */
+                snprintf(text, sizeof text,
+                         "run %lu of %s: its program has devices of %u hosts, which do not go step by step together",
+                         (unsigned long)run->number, run->row->name, live->host_count);
+                pw_live_fail(live, PW_UNSUPPORTED, text);
+                return;
+        }
         pw_deadline_note(live);
         if (!live->missing) {
                 pw_live_arrive(live);
@@ -319,6 +326,20 @@ void pw_live_end(struct pw_live *live, enum pw_run_event how)
         pw_program_maybe_end(live->program);
 }
 
+/* Hosts that said they are done, and never that these are written. */
+static void decide_untold(struct pw_live *live)
+{
+        char text[200];
+
+        for (uint32_t i = 0; i < live->run.result_count; i++) {
+                if (live->run.results[i]->status != PW_NOT_READY)
+                        continue;
+                snprintf(text, sizeof text, "run %lu of %s is over on its hosts, and they have not told of result %u",
+                         (unsigned long)live->run.number, live->run.row->name, i);
+                pw_result_decide(pw_result_live(live->run.results[i]), PW_PROTOCOL, text);
+        }
+}
+
 enum pw_status pw_live_done(struct pw_live *live, uint32_t host, const struct pw_core_message *message,
                             const struct pw_core_body *body, struct pw_error *ret_err)
 {
@@ -328,8 +349,11 @@ enum pw_status pw_live_done(struct pw_live *live, uint32_t host, const struct pw
         pw_live_host_step(live, host, PW_LIVE_HOST_FINISH);
         live->nodes += message->gangs;
         live->nodes_ordered += message->ordered;
-        if (live->hosts_in[PW_LIVE_HOST_DONE] == live->host_count)
+        if (live->hosts_in[PW_LIVE_HOST_DONE] == live->host_count) {
+                if (!live->program->scheduler->alone)
+                        decide_untold(live);
                 pw_live_end(live, PW_RUN_DONE);
+        }
         return PW_OK;
 }
 

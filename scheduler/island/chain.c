@@ -131,8 +131,9 @@ static void undo(struct pw_host_run *run, uint32_t index)
         ahead->holds[index].behind = NULL;
         ahead->behind_count--;
         pw_list_prepend(&chain->last, &ahead->holds[index].link);
-        if (ahead->letting_go)
-                change_use(run, index, PW_USE_BLOCK, PW_USE_LETTING_GO);
+        if (ahead->letting_go != run->letting_go)
+                change_use(run, index, run->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK,
+                           ahead->letting_go ? PW_USE_LETTING_GO : PW_USE_BLOCK);
 }
 
 void pw_chain_undo(struct pw_host_run *run)

@@ -88,7 +88,7 @@ struct pw_host_result *pw_host_result_new(struct pw_host_run *run, uint32_t inde
         result->left = program->plan.results[index].writer_members;
         result->read_by = 0;
         pw_list_init(&result->readers);
-        result->letting_go = result->released = result->donated = false;
+        result->letting_go = result->released = result->donated = result->given = false;
         result->source = result->heir = NULL;
         pw_list_append(&scheduler->host_results, &result->link);
         return result;
@@ -161,6 +161,8 @@ void pw_host_result_left(struct pw_host_result *result)
 /* Who comes later and has its number is another. */
 enum pw_status pw_host_result_release(struct pw_host_result *result)
 {
+        if (result->released)
+                return PW_EXISTS;
         pw_host_result_let_go(result);
         result->requester->results[result->slot] = NULL;
         result->released = true;

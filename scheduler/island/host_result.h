@@ -34,6 +34,7 @@ struct pw_host_result {
         bool letting_go;         /* nobody wants it but runs that read it */
         bool released;           /* by its coordinator: nobody reads it any more */
         bool donated;            /* its rooms went on to a result of another run */
+        bool given;              /* while a run's inputs are read: one of them gives it away */
         /* A result in the room of a donated one, and that one, until nobody writes or reads it any more: a run that is cancelled
          * may end before the run that makes what it was given. */
         struct pw_host_result *source, *heir;

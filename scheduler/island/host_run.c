@@ -24,7 +24,7 @@ enum pw_status pw_host_input(struct pw_host_run *run, const struct pw_core_messa
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no input %u, or it is no error",
                                     (unsigned long)run->id.number, message->input);
         input = &run->inputs[message->input];
-        if (run->state != PW_HOST_RUN_RESERVED || !input->result || input->status != PW_OK ||
+        if (run->state != PW_HOST_RUN_RESERVED || run->started || !input->result || input->status != PW_OK ||
             input->result->ordered == input->result->islands)
                 return PW_EXISTS;
         input->status = message->status;
@@ -92,9 +92,9 @@ enum pw_status pw_host_notice(struct pw_host_run *run, const struct pw_core_mess
         (void)body;
         if (status != PW_OK)
                 return status;
-        if (!from || message->node >= run->program->row.image->node_count)
-                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no node %u in island %u", (unsigned long)run->id.number,
-                                    message->node, message->from);
+        if (!from || !from->next || from->plan->gangs[from->next - 1].node < message->node)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has not ordered node %u in island %u",
+                                    (unsigned long)run->id.number, message->node, message->from);
         pw_island_notice(fragment, from->column, message->node);
         return PW_OK;
 }

@@ -127,8 +127,8 @@ pw_host_hears pw_host_overdue;
 PW_MUST_CHECK pw_host_hears pw_host_start;
 /* NOTICE: gangs up to a node are ordered in another island. One for an earlier node changes nothing. Errors: PW_PROTOCOL. */
 PW_MUST_CHECK pw_host_hears pw_host_notice;
-/* INPUT: the run that makes an input orders nothing more. If the input is not ordered by now, it is loaded as an error. Errors:
- * PW_PROTOCOL. */
+/* INPUT: the run that makes an input orders nothing more. If the input is not ordered by now, it is loaded as an error. Behind
+ * START it changes nothing. Errors: PW_PROTOCOL. */
 PW_MUST_CHECK pw_host_hears pw_host_input;
 /* CANCEL: what is ordered and has not begun is skipped. If no run reads its results nothing more is ordered; else the rest is
  * ordered and skipped too, and runs that read its results find errors there. A run that waits for rooms is over. */
@@ -151,6 +151,11 @@ uint32_t pw_host_run_nodes(const struct pw_host_run *run);   /* gangs that it ha
 uint32_t pw_host_run_ordered(const struct pw_host_run *run); /* so many are ordered, or passed over */
 /* Something ended that may have been the last of it. */
 void pw_host_run_maybe_end(struct pw_host_run *run);
+
+/* input/host_input.c: its inputs, as RESERVE has them. Errors: PW_PROTOCOL; PW_UNSUPPORTED: values that are not carried between
+ * hosts. They are left, whatever came of it, when it is over or refused. */
+enum pw_status pw_host_inputs_take(struct pw_host_run *run, const struct pw_core_body *body, struct pw_error *ret_why);
+void pw_host_inputs_leave(struct pw_host_run *run);
 
 /* reserve.c: it is over, and reads and writes nothing any more; its results stay without it. */
 void pw_host_run_let_go(struct pw_host_run *run);

@@ -21,12 +21,14 @@ static void lost_sentence(const struct pw_scheduler *scheduler, const struct pw_
                      device->number, device->lost_text);
 }
 
-/* It is not there any more, or it will not be. */
+/* It is not there any more, or it will not be: where its run was stopped in the middle of its writer, its coordinator knows. */
 static void lose_result(const struct pw_host_result *result, const struct pw_device *device)
 {
         struct pw_core_message message = about(result, device, result->left ? PW_CORE_SPOILED : PW_CORE_LOST);
         struct pw_error error;
 
+        if (result->left && !result->maker)
+                return;
         if (result->left) {
                 message.slot = result->maker->at;
                 message.result = result->index;

@@ -207,6 +207,17 @@ static struct pw_fragment *first_in(const struct pw_host_run *run, enum pw_fragm
         return NULL;
 }
 
+/* May the runs whose blocks it took over give them back yet? Another host's coordinator may say so: then it has none. */
+static bool may_lose_blocks(const struct pw_host_run *run)
+{
+        if (run->requester == run->program->scheduler->own || !run->ahead_count)
+                return false;
+        for (uint32_t c = 0; c < run->program->chain_count; c++)
+                if (run->holds[c].ahead && !run->holds[c].ahead->recorded)
+                        return true;
+        return false;
+}
+
 enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const struct pw_core_message *prepare,
                                       struct pw_message *ret_message, bool *ret_more, struct pw_error *ret_err)
 {
@@ -221,6 +232,9 @@ enum pw_status pw_scheduler_preparing(struct pw_scheduler *scheduler, const stru
                 return pw_core_over(&prepare->run, ret_err);
         if (run->state != PW_HOST_RUN_RESERVED)
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has no rooms", (unsigned long)run->id.number);
+        if (may_lose_blocks(run))
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu took over blocks of a run that is not admitted",
+                                    (unsigned long)run->id.number);
         fragment = first_in(run, PW_FRAGMENT_RESERVED);
         if (!fragment)
                 return pw_error_set(ret_err, PW_EXISTS, "run %lu is prepared", (unsigned long)run->id.number);

@@ -74,6 +74,17 @@ void pw_requesters_done(struct pw_scheduler *scheduler)
         pw_table_done(&scheduler->requesters);
 }
 
+static uint64_t board_number(const struct pw_requester *requester, uint64_t number)
+{
+        return number | (uint64_t)(requester->host + 1) << NUMBER_BITS;
+}
+
+bool pw_requester_may_number(const struct pw_scheduler *scheduler, const struct pw_requester *requester, uint64_t number)
+{
+        return requester == scheduler->own ||
+               (!(number >> NUMBER_BITS) && !pw_table_get(&requester->numbers, board_number(requester, number)));
+}
+
 /* Boards know those of others by a table alone. */
 bool pw_requester_add_run(struct pw_requester *requester, struct pw_host_run *run)
 {
@@ -84,7 +95,7 @@ bool pw_requester_add_run(struct pw_requester *requester, struct pw_host_run *ru
                 return false;
         run->number = run->id.number;
         if (requester != scheduler->own) {
-                run->number |= (uint64_t)(requester->host + 1) << NUMBER_BITS;
+                run->number = board_number(requester, run->number);
                 if (!pw_table_put(&requester->numbers, run->number, run))
                         return false;
         }

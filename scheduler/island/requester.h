@@ -41,6 +41,8 @@ void pw_requesters_expire(struct pw_scheduler *scheduler, uint64_t now_us);
 struct pw_sched_program *pw_requester_program(const struct pw_scheduler *scheduler, const struct pw_requester *requester,
                                         uint32_t number);
 
+/* May a run of it have that number? Not one that boards could not tell from another. */
+bool pw_requester_may_number(const struct pw_scheduler *scheduler, const struct pw_requester *requester, uint64_t number);
 /* A run of it has this slot from here on, until it is forgotten. False: out of memory. */
 bool pw_requester_add_run(struct pw_requester *requester, struct pw_host_run *run);
 void pw_requester_forget_run(struct pw_requester *requester, const struct pw_host_run *run);

@@ -175,44 +175,6 @@ static struct pw_host_run *take_record(struct pw_sched_program *program)
         return run;
 }
 
-/* One in host memory. */
-static void take_value(const struct pw_core_input *from, struct pw_host_input *ret_input)
-{
-        ret_input->is_inline = from->is_inline;
-        if (from->is_inline)
-                memcpy(ret_input->value, from->value, sizeof ret_input->value);
-        ret_input->segment = from->segment;
-        ret_input->offset = from->offset;
-        ret_input->bytes = from->bytes;
-}
-
-/* False: it reads a result that is not here. */
-static bool take_inputs(struct pw_host_run *run, const struct pw_core_body *body)
-{
-        struct pw_scheduler *scheduler = run->program->scheduler;
-        bool all = true;
-
-        for (uint32_t i = 0; i < body->input_count; i++) {
-                const struct pw_core_input *from = &body->inputs[i];
-                struct pw_host_input *input = &run->inputs[i];
-
-                input->result = NULL;
-                input->status = from->status;
-                input->given = from->given;
-                input->in_place = input->takes = false;
-                if (from->source != PW_SOURCE_RESULT) {
-                        take_value(from, input);
-                        continue;
-                }
-                input->result = pw_host_result_find(scheduler, &from->run, from->result, from->slot);
-                if (input->result)
-                        input->result->read_by++;
-                else
-                        all = false;
-        }
-        return all;
-}
-
 static enum pw_status no_memory(const struct pw_core_message *message, struct pw_error *ret_why)
 {
         return pw_error_set(ret_why, PW_NO_MEMORY, "pathwaysd is out of memory for run %lu", (unsigned long)message->run.number);
@@ -240,22 +202,9 @@ static enum pw_status take_results(struct pw_host_run *run, const struct pw_core
         return status;
 }
 
-static void leave_inputs(struct pw_host_run *run)
-{
-        for (uint32_t i = 0; i < run->program->row.input_count; i++) {
-                struct pw_host_result *result = run->inputs[i].result;
-
-                if (!result)
-                        continue;
-                run->inputs[i].result = NULL;
-                result->read_by--;
-                pw_host_result_left(result);
-        }
-}
-
 void pw_host_run_let_go(struct pw_host_run *run)
 {
-        leave_inputs(run);
+        pw_host_inputs_leave(run);
         for (uint32_t i = 0; i < run->program->row.result_count; i++)
                 if (run->results[i]) {
                         run->results[i]->maker = NULL;
@@ -327,7 +276,7 @@ static enum pw_status reserve(struct pw_sched_program *program, struct pw_reques
         struct pw_scheduler *scheduler = program->scheduler;
         struct pw_host_run *run = take_record(program);
         enum pw_core_refusal what = PW_REFUSED_RESERVED;
-        enum pw_status status;
+        enum pw_status status, read;
 
         if (run) {
                 run->id = message->run;
@@ -347,9 +296,8 @@ static enum pw_status reserve(struct pw_sched_program *program, struct pw_reques
                 return no_memory(message, ret_why);
         }
         status = take_results(run, message, body, ret_why);
-        if (!take_inputs(run, body) && status == PW_OK)
-                status = pw_error_set(ret_why, PW_PROTOCOL, "run %lu reads a result that is not here",
-                                      (unsigned long)run->id.number);
+        read = pw_host_inputs_take(run, body, status == PW_OK ? ret_why : NULL);
+        status = status == PW_OK ? read : status;
         if (status == PW_OK && run->at_once) {
                 what = PW_REFUSED_NOW;
                 if (!pw_admission_at_once(run))
@@ -378,6 +326,11 @@ static enum pw_status check_slots(const struct pw_sched_program *program, const 
         if (message->slot >= SLOTS_MAX || pw_requester_run(requester, message->slot))
                 return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has the place %u, which is another's or none", number,
                                     message->slot);
+        if (!pw_requester_may_number(program->scheduler, requester, message->run.number))
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has a number that is another's or none", number);
+        if (message->arrival > program->scheduler->arrivals)
+                return pw_error_set(ret_err, PW_PROTOCOL, "run %lu has the number %lu in the queue, which was never given", number,
+                                    (unsigned long)message->arrival);
         for (uint32_t i = 0; i < body->slot_count; i++)
                 if (body->slots[i] >= SLOTS_MAX || pw_requester_result(requester, body->slots[i]))
                         return bad_slot(message, i, body->slots[i], ret_err);

@@ -52,7 +52,8 @@ static uint32_t fill_rooms(const struct pw_slice_map *map, uint32_t host)
 
         for (uint32_t place = 0; place < map->device_count; place++)
                 if (map->places[place].host == host)
-                        rooms_of_others[count++] = (struct pw_room){ map->places[place].host, map->places[place].device, 1, 0, 0 };
+                        rooms_of_others[count++] = (struct pw_room){ map->places[place].host, map->places[place].device, 1, 0,
+                                                                     UINT64_C(1) << 40 };
         return count;
 }
 
@@ -62,6 +63,7 @@ static double answering_s; /* what took its answers */
 static void answer(struct pw_scheduler *scheduler, const struct pw_run *run, struct pw_core_message message)
 {
         struct pw_core_body body = { .rooms = rooms_of_others };
+        struct pw_arrival arrival = { message.host, 1 };
         const struct pw_slice_map *filled = NULL;
         struct pw_error err;
         double start_s = wide_cpu_s();
@@ -75,11 +77,11 @@ static void answer(struct pw_scheduler *scheduler, const struct pw_run *run, str
                 filled = map;
                 message.kind = PW_CORE_PLACED;
                 message.result = r;
-                assert_int_equal(pw_scheduler_deliver(scheduler, &message, &body, 1, &err), PW_OK);
+                assert_int_equal(pw_scheduler_deliver(scheduler, &message, &body, arrival, &err), PW_OK);
         }
         answering_s += wide_cpu_s() - start_s;
         message.kind = PW_CORE_RESERVED;
-        assert_int_equal(pw_scheduler_deliver(scheduler, &message, NULL, 1, &err), PW_OK);
+        assert_int_equal(pw_scheduler_deliver(scheduler, &message, NULL, arrival, &err), PW_OK);
 }
 
 static void answer_for_others(struct pw_scheduler *scheduler, const struct pw_run *run)

@@ -4,6 +4,7 @@
  * Time is processor time, of programs so long that a look at all places for each node would take a hundred times as long. */
 #include "base/memory.h"
 #include "pathways.h"
+#include "plane/board.h"
 #include "program/image/image.h"
 #include "program/image/plan.h"
 #include "tests/program/wide.h"
@@ -126,7 +127,7 @@ static void test_many_steps(void **state)
 static void test_limits(void **state)
 {
         struct pw_graph *graph = pw_graph_new("wide");
-        static const struct pw_slice_place places[PW_SLICE_DEVICES_MAX + 1];
+        static struct pw_slice_place places[PW_SLICE_DEVICES_MAX + 1];
         struct pw_error err;
 
         (void)state;
@@ -135,6 +136,11 @@ static void test_limits(void **state)
                                                                       .device_count = PW_SLICE_DEVICES_MAX + 1 }));
         assert_int_equal(pw_graph_check(graph, &err), PW_TOO_LARGE);
         assert_string_equal(err.text, "slice 0: 4097 devices; a slice has 4096 at most");
+        places[0] = (struct pw_slice_place){ 7, 0, PW_DEVICES_MAX };
+        graph->slices[0].device_count = graph->slices[0].mesh[0] = 1;
+        assert_int_equal(pw_graph_check(graph, &err), PW_INVALID);
+        assert_string_equal(err.text,
+                            "slice 0, place 0: device 64 in island 0 of host 7; a host has 64 devices in 16 islands at most");
         pw_graph_free(graph);
 }
 

@@ -269,15 +269,15 @@ static struct pw_deciders deciders_of(struct world *world)
         return (struct pw_deciders){ world->scheduler, world->store, &port, world };
 }
 
-enum pw_status world_hear(struct world *world, const struct pw_core_message *message, const struct pw_core_body *body,
-                          struct pw_error *ret_err)
+enum pw_status world_hear(struct world *world, uint32_t from, const struct pw_core_message *message,
+                          const struct pw_core_body *body, struct pw_error *ret_err)
 {
         struct pw_run *run = pw_scheduler_run(world->scheduler, message->run.number);
         struct pw_deciders deciders = deciders_of(world);
 
         if (run && message->kind == PW_CORE_PREPARE)
                 place_image(world, run->row);
-        return pw_deciders_hear(&deciders, message, body, world->now_us, ret_err);
+        return pw_deciders_hear(&deciders, message, body, (struct pw_arrival){ from, world->now_us }, ret_err);
 }
 
 void world_act(struct world *world)

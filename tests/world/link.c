@@ -81,7 +81,7 @@ static enum pw_status take(struct world *world, const struct pw_core_frame *fram
         void *space;
 
         decode(world, frame, ret_message, &body, &space);
-        status = world_hear(world, ret_message, &body, ret_err);
+        status = world_hear(world, WORLD_HOST, ret_message, &body, ret_err);
         free(space);
         return status;
 }

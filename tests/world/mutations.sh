@@ -7,7 +7,7 @@ set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 missed=0
-tests="message_test refused_test given_up_test reserved_test chain_test hosts_test world_test"
+tests="message_test origin_test refused_test given_up_test reserved_test asked_test believed_test chain_test hosts_test hostile_test world_test"
 
 # source_of TEST...: where each is
 source_of() { (cd "$PW_SRC" && for test; do find tests/world -name "$test.c"; done); }
@@ -141,7 +141,35 @@ mutate island/place.c 's/uncertain\(run->program->scheduler, device, NULL\);/0;/
 mutate island/admission.c 's/^        if \(run->shared \&\& !run->deferred_told\)$/        if (0)/' 'who waits for what nobody gives back keeps what it has elsewhere'
 mutate deliver.c 's/^        if \(!requester \|\| requester->given_up\)$/        if (!requester)/' 'a coordinator that was given up is believed'
 mutate deliver.c 's/^        if \(teller \&\& teller->given_up\)$/        if (0)/' 'a host that was given up is believed'
-mutate deliver.c 's/^        if \(live->run.state != PW_RUN_ADMITTED \&\& .*$/        if (0)/' 'work of a run is believed that has no rooms'
+mutate deliver.c 's/^        if \(from != origin\(message\)\)$/        if (0)/' 'who says a message may be anybody'
+mutate deliver.c 's/(pw_core_is_answer\(message\)) \|\| message->kind == PW_CORE_NOTICE/\1/' 'a peer says what is ordered here'
+mutate port.c 's/^        status = pw_scheduler_may_say\(.*$/        status = PW_OK;/' 'who says PREPARE may be anybody'
+mutate island/host_run.c 's/^        if \(!from \|\| !from->next \|\| .*$/        if (!from)/' 'a notice is believed of what is not ordered'
+mutate deliver.c 's/^        if \(!has_worked\(.*$/        if (0)/' 'work of a run is believed before its records are written'
+mutate deliver.c 's/ state == PW_LIVE_HOST_ASKED \&\& live->stopped \&\& / state == PW_LIVE_HOST_ASKED \&\& /' 'a run is over that was not stopped and has no rooms'
+mutate coordinator/result.c 's/^        if \(!has_places\(.*$/        if (/' 'a host tells of results that it does not have'
+mutate coordinator/result.c 's/^            \(one \&\& message->place .*$/            0)/' 'a host loses places of others'
+mutate coordinator/result.c 's/ == PW_CORE_LOST \&\& message->status == PW_NOT_READY\)$/ == PW_CORE_LOST \&\& 0)/' 'a result is lost by no error'
+mutate coordinator/run.c 's/^                        decide_untold\(live\);$/                        ;/' 'a run ends with a result of which nobody told'
+mutate deliver.c 's/^        return kind == PW_CORE_PLACED \? .*$/        return PW_OK;/' 'rooms on the devices of others are believed'
+mutate coordinator/gather.c 's/^                if \(room->host != message->host \|\| .*$/                if (/' 'rooms on other devices of a host are believed'
+mutate coordinator/gather.c 's/^                    room->bytes < PW_ROOM_HEAD .*$/                    0)/' 'rooms are believed that are too small'
+mutate island/reserve.c 's/^        if \(!pw_requester_may_number\(.*$/        if (0)/' 'one number is that of two runs'
+mutate island/requester.c 's/\(!\(number >> NUMBER_BITS\) \&\& /(/' 'a number is believed that boards cannot tell from those of others'
+mutate island/reserve.c 's/^        if \(message->arrival > .*$/        if (0)/' 'a number in the queue is believed that was never given'
+mutate island/host_result.c 's/^        if \(result->released\)$/        if (0)/' 'a result is released twice, and with it who has its slot now'
+mutate island/input/host_input.c 's/^        if \(input->status != PW_OK \|\| input->is_inline\)$/        if (1)/' 'a peer names memory of this host'
+mutate island/input/host_input.c 's/^        if \(!pw_core_status\(input->status\)\)$/        if (0)/' 'an input is an error that is none'
+mutate island/input/host_input.c 's/^        if \(result->requester != run->requester\)$/        if (0)/' 'a peer reads the results of others'
+mutate island/input/host_input.c 's/^        if \(result->maker \&\& !result->maker->recorded\)$/        if (0)/' 'a peer reads of a run that is not admitted'
+mutate island/input/host_input.c 's/^        if \(result->type->value.dtype != .*$/        if (0)/' 'a peer reads what its program was not compiled for'
+mutate island/input/host_input.c 's/^                if \(result \&\& result->given \&\& .*$/                if (0)/' 'one value is given away twice by a run'
+mutate island/host_run.c 's/RESERVED \|\| run->started \|\| /RESERVED || /' 'INPUT is believed behind START'
+mutate island/loss.c 's/^        if \(result->left \&\& !result->maker\)$/        if (0)/' 'a run that is over is told of a loss'
+mutate island/record.c 's/^        if \(may_lose_blocks\(run\)\)$/        if (0)/' 'a run is prepared before the one whose blocks it took over'
+mutate island/chain.c 's/^        if \(ahead->letting_go != run->letting_go\)$/        if (ahead->letting_go)/' 'blocks that are let go are let go twice'
+mutate island/place.c '/^        pw_chain_undo\(run\);/{n;s/if \(run->shared\)/if (1)/}' 'a run of one host is taken for one that waits for others'
+mutate coordinator/run.c 's/^        if \(run->sequential \&\& live->host_count > 1\) .*$/        if (0) {/' 'hosts go step by step, each for itself'
 mutate island/requester.c 's/^        if \(requester->programs.count\)$/        if (0)/' 'who was given up is back while its runs go on'
 mutate island/requester.c 's/^        \(void\)pw_host_stop\(run, \&message.*$//' 'a cancelled run of a lost coordinator is ordered on for its readers'
 mutate island/requester.c 's/^                requester->ends_us = now_us \+ AGAIN_US;$/                requester->ends_us = UINT64_MAX;/' 'functions of a lost coordinator are ended once'

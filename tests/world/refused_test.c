@@ -47,6 +47,9 @@ static void expect_refused(enum pw_status why)
 static struct pw_core_input nothing_read = { .source = PW_SOURCE_HOST };
 static uint32_t slot = 77, epoch = WORLD_EPOCH;
 
+/* It came from this host, now. */
+static struct pw_arrival here(void) { return (struct pw_arrival){ WORLD_HOST, world.now_us }; }
+
 /* Of a run that there is not, so what is answered is heard by nobody. */
 static enum pw_status reserve(uint32_t program, uint64_t serial, const struct pw_core_body *body)
 {
@@ -56,7 +59,7 @@ static enum pw_status reserve(uint32_t program, uint64_t serial, const struct pw
         return pw_scheduler_deliver(world.scheduler, &(struct pw_core_message){ .kind = PW_CORE_RESERVE, .program = program,
                                                                                .serial = serial, .slot = 50, .host = WORLD_HOST,
                                                                                .run = { WORLD_HOST, epoch, 1000 } },
-                                    body, world.now_us, &err);
+                                    body, here(), &err);
 }
 
 /* Its inputs and results are those of its program, and what it reads is here; else nothing is kept of it. */
@@ -126,12 +129,12 @@ static void test_maker_gives_back(void **state)
         result_bytes = world.scheduler->own->results[slot]->rooms[0].bytes;
         body.inputs = &reads;
         body.slots = &other;
-        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, &body, world.now_us, &err), PW_OK);
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, &body, here(), &err), PW_OK);
         said.kind = PW_CORE_GIVE_BACK;
         said.slot--;
         said.serial--;
         said.run.number--;
-        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, NULL, world.now_us, &err), PW_OK);
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, NULL, here(), &err), PW_OK);
         assert_null(world.scheduler->own->runs[50]);
         assert_int_equal(world.scheduler->devices[0]->free, free_bytes - result_bytes);
         pw_scheduler_turn(world.scheduler, world.now_us);
@@ -139,7 +142,7 @@ static void test_maker_gives_back(void **state)
         said.slot++;
         said.serial++;
         said.run.number++;
-        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, NULL, world.now_us, &err), PW_OK);
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, NULL, here(), &err), PW_OK);
         assert_int_equal(world.scheduler->devices[0]->free, free_bytes);
         pw_actions_clear(pw_scheduler_actions(world.scheduler));
         world_done(&world);
@@ -166,7 +169,8 @@ static void test_run_ends(void **state)
         assert_int_equal(pw_core_decode(last->frame.bytes, last->frame.length, &said, &body, &space, &err), PW_OK);
         said.program++;
         pw_actions_clear(actions);
-        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, &body, world.now_us, &err), PW_NOT_FOUND);
+        assert_int_equal(pw_scheduler_deliver(world.scheduler, &said, &body, here(), &err),
+                         PW_NOT_FOUND);
         free(space);
         expect_refused(PW_NOT_FOUND);
         assert_string_equal(err.text, "program 2 of run 1 is not here");

@@ -200,9 +200,9 @@ void world_deliver(struct world *world, bool all);
 /* daemon.c */
 void world_daemon(struct world *world);               /* one turn of its loop */
 void world_act(struct world *world);                  /* what scheduler and store want done */
-/* A message of a core arrives. Errors: as pw_deciders_hear(): it came before, or there is no such run. */
-enum pw_status world_hear(struct world *world, const struct pw_core_message *message, const struct pw_core_body *body,
-                          struct pw_error *ret_err);
+/* A message of a core arrives from that host. Errors: as pw_deciders_hear(): it came before, or there is no such run. */
+enum pw_status world_hear(struct world *world, uint32_t from, const struct pw_core_message *message,
+                          const struct pw_core_body *body, struct pw_error *ret_err);
 struct world_run *world_submit(struct world *world, struct world_program *program, struct world_object **inputs, bool sequential);
 struct world_object *world_put(struct world *world, struct world_program *program, uint32_t input, bool ready);
 void world_drop(struct world *world, struct world_object *object);

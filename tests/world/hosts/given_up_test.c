@@ -194,7 +194,8 @@ static void test_too_early(void **state)
         for (uint32_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
                 struct pw_core_message early = { .kind = kinds[i], .status = PW_FAILED, .host = PLAY_FIRST + OTHER,
                                                  .run = live->id, .slot = live->slot };
-                assert_int_equal(pw_scheduler_deliver(play->hosts[CLIENT].scheduler, &early, NULL, play->now_us, &err),
+                assert_int_equal(pw_scheduler_deliver(play->hosts[CLIENT].scheduler, &early, NULL,
+                                                      (struct pw_arrival){ PLAY_FIRST + OTHER, play->now_us }, &err),
                                  PW_PROTOCOL);
         }
         assert_int_equal(live->run.state, PW_RUN_QUEUED);
@@ -368,7 +369,9 @@ static void test_is_read(void **state)
                 release.slot = pw_result_live(maker->result)->slot;
                 before = free_bytes(OTHER);
                 if (early)
-                        assert_int_equal(pw_scheduler_deliver(other, &release, NULL, play->now_us, &err), PW_OK);
+                        assert_int_equal(pw_scheduler_deliver(other, &release, NULL,
+                                                              (struct pw_arrival){ PLAY_FIRST + CLIENT, play->now_us }, &err),
+                                         PW_OK);
                 else
                         give_up(OTHER, CLIENT);
                 assert_true(play->hosts[OTHER].ordered[0] > play->hosts[OTHER].done[0]);
@@ -396,7 +399,8 @@ static void test_not_submitted(void **state)
         reader = begin_run(maker->result);
         refused.run = pw_live_of(reader->run)->id;
         refused.slot = pw_live_of(reader->run)->slot;
-        assert_int_equal(pw_scheduler_deliver(play->hosts[CLIENT].scheduler, &refused, NULL, play->now_us, &err), PW_EXISTS);
+        assert_int_equal(pw_scheduler_deliver(play->hosts[CLIENT].scheduler, &refused, NULL,
+                                              (struct pw_arrival){ PLAY_FIRST + OTHER, play->now_us }, &err), PW_EXISTS);
         assert_int_equal(reader->result->status, PW_NOT_READY);
         give_up(CLIENT, OTHER);
         assert_int_equal(reader->result->status, PW_NOT_READY);

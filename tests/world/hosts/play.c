@@ -33,7 +33,8 @@ static void send(uint32_t from, const struct pw_action *action)
 {
         uint32_t to = pw_core_destination(&action->core) - PLAY_FIRST;
         struct play_link *link = &play->links[from][to];
-        struct play_frame frame = { .length = action->frame.bytes ? action->frame.length : pw_core_bytes(NULL) };
+        struct play_frame frame = { .length = action->frame.bytes ? action->frame.length : pw_core_bytes(NULL),
+                                    .from = PLAY_FIRST + from };
 
         if (link->cut)
                 return;
@@ -59,8 +60,8 @@ static void decided(const struct pw_action *action)
 {
         const struct pw_result_live *result = pw_result_live(action->result);
 
-        for (uint32_t at = 0; action->status == PW_OK && at < PLAY_HOSTS; at++) {
-                const struct pw_host_result *here =
+        for (uint32_t at = 0; action->status == PW_OK && at < PLAY_HOSTS && !play_is_hostile(result->maker.coordinator); at++) {
+                const struct pw_host_result *here = play_is_hostile(PLAY_FIRST + at) ? NULL :
                         pw_host_result_find(play->hosts[at].scheduler, &result->maker, result->result.index, result->slot);
                 if (here && here->left)
                         play_failed("a result is decided", "and is to be written yet");
@@ -74,8 +75,8 @@ static void ended(const struct pw_run *run)
 {
         for (uint32_t i = 0; i < play->run_count; i++)
                 if (play->runs[i].run == run) {
-                        if (play->runs[i].decided != 1)
-                                play_failed("a run ended", "its result was not decided once");
+                        if (play->runs[i].decided != run->result_count && !play_is_hostile(PLAY_FIRST + play->runs[i].coordinator))
+                                play_failed("a run ended", "each of its results was not decided once");
                         play->admitted += run->results[0]->status == PW_OK;
                         play->lost += run->results[0]->status == PW_HOST_LOST;
                         play->runs[i].run = NULL;
@@ -102,12 +103,12 @@ static void check_order(struct pw_scheduler *scheduler, const struct pw_order_it
         if (!here)
                 play_failed("order", "a run that is not here");
         run = run_of(&here->id);
-        if (!run)
+        if (!run || play_is_hostile(here->id.coordinator))
                 return;
         live = pw_live_of(run->run);
         for (uint32_t host = 0; host < live->host_count; host++)
-                if (live->hosts[host].state < PW_LIVE_HOST_PREPARED ||
-                    !(run->prepared >> (live->program->hosts[host] - PLAY_FIRST) & 1))
+                if (!play_is_hostile(live->program->hosts[host]) && (live->hosts[host].state < PW_LIVE_HOST_PREPARED ||
+                    !(run->prepared >> (live->program->hosts[host] - PLAY_FIRST) & 1)))
                         play_failed("order", "a gang is ordered before every host has prepared its run");
 }
 
@@ -157,11 +158,12 @@ void play_turn(uint32_t at)
 }
 
 /* One board may have no room. */
-static enum pw_status prepare(struct pw_scheduler *scheduler, const struct pw_core_message *message, struct pw_error *ret_err)
+static enum pw_status prepare(struct pw_scheduler *scheduler, uint32_t from, const struct pw_core_message *message,
+                              struct pw_error *ret_err)
 {
         struct play_run *run = run_of(&message->run);
         bool refuse = play->refuses && !play_below(16), more = true;
-        enum pw_status status = PW_OK;
+        enum pw_status status = pw_scheduler_may_say(scheduler, from, message, ret_err);
 
         while (more && status == PW_OK)
                 status = pw_scheduler_preparing(scheduler, message, &(struct pw_message){ 0 }, &more, ret_err);
@@ -174,7 +176,7 @@ static enum pw_status prepare(struct pw_scheduler *scheduler, const struct pw_co
                                      ret_err);
 }
 
-static enum pw_status take(uint32_t to, const struct play_frame *frame, enum pw_core_kind *ret_kind, struct pw_error *ret_err)
+enum pw_status play_take(uint32_t to, const struct play_frame *frame, enum pw_core_kind *ret_kind, struct pw_error *ret_err)
 {
         struct pw_scheduler *scheduler = play->hosts[to].scheduler;
         struct pw_core_message message;
@@ -182,11 +184,16 @@ static enum pw_status take(uint32_t to, const struct play_frame *frame, enum pw_
         enum pw_status status;
         void *space;
 
-        if (pw_core_decode(frame->bytes, frame->length, &message, &body, &space, ret_err) != PW_OK)
-                play_failed("decode", ret_err->text);
+        if (pw_core_decode(frame->bytes, frame->length, &message, &body, &space, ret_err) != PW_OK) {
+                if (!play_is_hostile(frame->from))
+                        play_failed("decode", ret_err->text);
+                return PW_PROTOCOL;
+        }
         *ret_kind = message.kind;
-        status = message.kind == PW_CORE_PREPARE ? prepare(scheduler, &message, ret_err)
-                                                 : pw_scheduler_deliver(scheduler, &message, &body, play->now_us, ret_err);
+        status = message.kind == PW_CORE_PREPARE
+                         ? prepare(scheduler, frame->from, &message, ret_err)
+                         : pw_scheduler_deliver(scheduler, &message, &body, (struct pw_arrival){ frame->from, play->now_us },
+                                                ret_err);
         free(space);
         play_act(to);
         return status;
@@ -204,8 +211,9 @@ bool play_deliver(uint32_t from, uint32_t to)
                 return false;
         frame = link->frames[0];
         memmove(link->frames, link->frames + 1, --link->count * sizeof *link->frames);
-        status = take(to, &frame, &kind, &err);
-        if (status != PW_OK && status != PW_EXISTS && status != PW_NOT_FOUND && status != PW_CANCELLED)
+        status = play_take(to, &frame, &kind, &err);
+        if (status != PW_OK && status != PW_EXISTS && status != PW_NOT_FOUND && status != PW_CANCELLED &&
+            !play_is_hostile(PLAY_FIRST + from) && !play_is_hostile(PLAY_FIRST + to))
                 play_failed("a message is refused", err.text);
         play->arrived++;
         free(kept->bytes);
@@ -237,7 +245,7 @@ void play_deliver_again(void)
         assert_int_equal(pw_core_decode(frame->bytes, frame->length, &message, &body, &space, &err), PW_OK);
         free(space);
         play->again++;
-        status = take(pw_core_destination(&message) - PLAY_FIRST, frame, &kind, &err);
+        status = play_take(pw_core_destination(&message) - PLAY_FIRST, frame, &kind, &err);
         if (status == PW_OK && kind != PW_CORE_EXPECT && kind != PW_CORE_NOTICE && kind != PW_CORE_LET_GO &&
             kind != PW_CORE_RELEASE)
                 play_failed("a message came twice", "and was taken");

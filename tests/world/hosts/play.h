@@ -14,7 +14,7 @@
 #define PLAY_EPOCH 77u
 #define PLAY_KEPT 32u        /* messages that arrived: to come again */
 
-struct play_frame { uint8_t *bytes; size_t length; };
+struct play_frame { uint8_t *bytes; size_t length; uint32_t from; };
 struct play_link {
         struct play_frame *frames;
         uint32_t count, capacity;
@@ -39,6 +39,7 @@ struct play_run {
 struct play {
         uint64_t seed, random, now_us;
         bool falls_out;         /* links are cut */
+        uint32_t hostile;       /* 1 + a host that says what it likes, of which nothing is expected; 0: none */
         bool slow, refuses, plain; /* plain: runs read no results, so what waits holds no memory where it waits */
         struct play_host hosts[PLAY_HOSTS];
         struct play_link links[PLAY_HOSTS][PLAY_HOSTS];
@@ -62,13 +63,20 @@ void play_act(uint32_t at);
 void play_turn(uint32_t at);
 /* One message. False: there is none. */
 bool play_deliver(uint32_t from, uint32_t to);
+/* This one, wherever it came from. */
+enum pw_status play_take(uint32_t to, const struct play_frame *frame, enum pw_core_kind *ret_kind, struct pw_error *ret_err);
+static inline bool play_is_hostile(uint32_t host) { return host - PLAY_FIRST + 1 == play->hostile; } /* by its number */
 void play_deliver_again(void); /* one that has arrived */
 /* The device does one gang more. False: it has none. */
 bool play_step(uint32_t at, uint32_t device);
 
 /* program.c: over some of the hosts. */
 void play_begin_program(struct play_program *program); /* by chance */
-struct play_shape { uint32_t nodes; uint64_t block_bytes; }; /* calls in a row; 0: one, and so much is in its block */
+struct play_shape {
+        uint32_t nodes;       /* calls in a row; 0: one, and so much is in its block: */
+        uint64_t block_bytes;
+        bool apart;           /* on each host a slice, an input and a result of its own */
+};
 void play_begin_program_over(struct play_program *program, uint32_t hosts, const struct play_shape *shape,
                              struct pw_sharding sharding);
 void play_end_program(struct play_program *program);

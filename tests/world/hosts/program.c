@@ -27,21 +27,50 @@ static uint32_t make_large(struct pw_graph *graph, uint64_t bytes, uint32_t devi
         return PW_MAKE_CALL(graph, 0, "m/like1", sharding, large, pw_make_input(graph, 0, PW_DIMS(8 * 64), sharding, 0));
 }
 
-static struct pw_graph *make(struct play_program *program, uint32_t hosts, const struct play_shape *shape,
-                             struct pw_sharding sharding, uint32_t slice)
+/* A slice over the hosts' devices, which are open nowhere but at their coordinator. */
+static void add_slice(struct pw_graph *graph, struct pw_scheduler *coordinator, uint32_t hosts, struct pw_slice_place *places)
 {
-        struct pw_graph *graph = pw_graph_new("row");
-        struct pw_slice_map map = { .id = slice, .places = program->slice.places };
-        uint32_t result;
+        const struct pw_slice_map *open;
+        struct pw_slice_map map = { .places = places };
+        struct pw_error err;
 
+        assert_int_equal(pw_scheduler_slice_open(coordinator, &(struct pw_slice_ask){ .tenant = "t", .device_count = 1 }, &open,
+                                                 &err), PW_OK);
         for (uint32_t at = 0; at < PLAY_HOSTS; at++)
                 for (uint16_t d = 0; hosts >> at & 1 && d < PLAY_DEVICES; d++)
-                        program->slice.places[map.device_count++] =
-                                (struct pw_slice_place){ (uint16_t)(PLAY_FIRST + at), d, d };
+                        places[map.device_count++] = (struct pw_slice_place){ (uint16_t)(PLAY_FIRST + at), d, d };
+        map.id = open->id;
         map.mesh[0] = map.device_count;
         assert_true(pw_graph_add_slice(graph, &map));
+}
+
+static void make_apart(struct pw_graph *graph, struct pw_scheduler *coordinator, uint32_t hosts, struct pw_slice_place *places)
+{
+        struct pw_sharding sharding = PW_SPLIT(0);
+
+        for (uint32_t slice = 0; hosts; hosts &= hosts - 1, slice++) {
+                uint32_t input;
+
+                add_slice(graph, coordinator, hosts & -hosts, places + slice * PLAY_DEVICES);
+                input = pw_make_input(graph, slice, PW_DIMS(8 * 64), sharding, 0);
+                assert_true(pw_graph_add_result(graph, PW_MAKE_CALL(graph, slice, "m/like0", sharding, input)));
+        }
+}
+
+static struct pw_graph *make(struct play_program *program, uint32_t hosts, const struct play_shape *shape,
+                             struct pw_sharding sharding)
+{
+        struct pw_scheduler *coordinator = play->hosts[program->coordinator].scheduler;
+        struct pw_graph *graph = pw_graph_new("row");
+        uint32_t result;
+
+        if (shape->apart) {
+                make_apart(graph, coordinator, hosts, program->slice.places);
+                return graph;
+        }
+        add_slice(graph, coordinator, hosts, program->slice.places);
         result = shape->nodes ? make_row(graph, shape->nodes, sharding) :
-                                make_large(graph, shape->block_bytes, map.device_count, sharding);
+                                make_large(graph, shape->block_bytes, graph->slices[0].device_count, sharding);
         assert_true(pw_graph_add_result(graph, result));
         return graph;
 }
@@ -61,14 +90,11 @@ void play_begin_program_over(struct play_program *program, uint32_t hosts, const
                              struct pw_sharding sharding)
 {
         struct pw_scheduler *scheduler = play->hosts[program->coordinator].scheduler;
-        const struct pw_slice_map *map;
         struct pw_program_row *row;
         struct pw_graph *graph;
         struct pw_error err;
 
-        assert_int_equal(pw_scheduler_slice_open(scheduler, &(struct pw_slice_ask){ .tenant = "t", .device_count = 1 }, &map, &err),
-                         PW_OK);
-        graph = make(program, hosts, shape, sharding, map->id);
+        graph = make(program, hosts, shape, sharding);
         assert_int_equal(pw_graph_check(graph, &err), PW_OK);
         assert_int_equal(pw_make_shapes(graph, &err), PW_OK);
         row = compile(graph, PLAY_FIRST + program->coordinator);

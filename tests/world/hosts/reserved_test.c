@@ -169,7 +169,7 @@ static enum pw_status say_reserved(const uint32_t *slots, uint32_t slot_count)
         struct pw_core_body body = { .slots = slots, .slot_count = slot_count };
         struct pw_error err;
 
-        return pw_scheduler_deliver(coordinator(), &said, &body, play->now_us, &err);
+        return pw_scheduler_deliver(coordinator(), &said, &body, (struct pw_arrival){ PLAY_FIRST + FIRST, play->now_us }, &err);
 }
 
 /* Whose blocks it took over cannot be said: it has none, and ends for that. */
