@@ -200,12 +200,16 @@ static void finish(void)
                 pw_scheduler_each_device(play->hosts[at].scheduler, row_is_free, NULL);
 }
 
-static void play_seed(uint64_t seed, bool falls_out)
+/* The kinds of plays. */
+enum { TOGETHER = 0, FALLS_OUT = 1, REMOTE = 2 };
+
+static void play_seed(uint64_t seed, uint32_t kind)
 {
         static struct play one; /* large */
         uint64_t capacity;
 
-        one = (struct play){ .seed = seed, .falls_out = falls_out, .random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1 };
+        one = (struct play){ .seed = seed, .falls_out = kind & FALLS_OUT, .remote = kind & REMOTE,
+                             .random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1 };
         play = &one;
         play->slow = play_below(2);
         play->refuses = !play_below(4);
@@ -228,18 +232,18 @@ static void test_what_was_found(void **state)
 
         (void)state;
         for (uint32_t i = 0; !getenv("PW_WORLD_SEED") && i < sizeof seeds / sizeof *seeds; i++)
-                play_seed(seeds[i], false);
+                play_seed(seeds[i], TOGETHER);
 }
 
 struct sums { uint64_t runs, good, gave_back, refused, deferred, lost, met; };
 
-static struct sums play_seeds(bool falls_out)
+static struct sums play_seeds(uint32_t kind)
 {
         struct world_seeds seeds = world_seeds(1, 40, 10);
         struct sums sums = { 0 };
 
         for (uint64_t i = 0; i < seeds.count + seeds.fresh; i++) {
-                play_seed(world_seed(&seeds, i), falls_out);
+                play_seed(world_seed(&seeds, i), kind);
                 sums.runs += play->run_count;
                 sums.good += play->admitted;
                 sums.gave_back += play->gave_back;
@@ -258,7 +262,7 @@ static struct sums play_seeds(bool falls_out)
 
 static void test_seeds(void **state)
 {
-        struct sums sums = play_seeds(false);
+        struct sums sums = play_seeds(TOGETHER);
 
         (void)state;
         if (!getenv("PW_WORLD_SEED"))
@@ -267,17 +271,27 @@ static void test_seeds(void **state)
 
 static void test_links_are_cut(void **state)
 {
-        struct sums sums = play_seeds(true);
+        struct sums sums = play_seeds(FALLS_OUT);
 
         (void)state;
         if (!getenv("PW_WORLD_SEED"))
                 assert_true(sums.lost > 100 && sums.met > 100 && sums.good > sums.runs / 8);
 }
 
+/* Runs of a client whose host has no device of them. */
+static void test_remote(void **state)
+{
+        struct sums sums = play_seeds(REMOTE), cut = play_seeds(REMOTE | FALLS_OUT);
+
+        (void)state;
+        if (!getenv("PW_WORLD_SEED"))
+                assert_true(sums.gave_back && sums.deferred && sums.good > sums.runs / 4 && !sums.lost && cut.lost > 100);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_was_found), cmocka_unit_test(test_seeds),
-                                            cmocka_unit_test(test_links_are_cut) };
+                                            cmocka_unit_test(test_links_are_cut), cmocka_unit_test(test_remote) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

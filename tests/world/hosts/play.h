@@ -39,6 +39,7 @@ struct play_run {
 struct play {
         uint64_t seed, random, now_us;
         bool falls_out;         /* links are cut */
+        bool remote;            /* hosts run programs on others alone, too */
         uint32_t hostile;       /* 1 + a host that says what it likes, of which nothing is expected; 0: none */
         bool slow, refuses, plain; /* plain: runs read no results, so what waits holds no memory where it waits */
         struct play_host hosts[PLAY_HOSTS];

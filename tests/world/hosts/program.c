@@ -122,6 +122,8 @@ void play_begin_program(struct play_program *program)
         for (uint32_t at = 0; at < PLAY_HOSTS; at++)
                 if (play->links[program->coordinator][at].cut)
                         hosts &= ~(1u << at);
+        if (play->remote && hosts & ~(1u << program->coordinator) && play_below(2))
+                hosts &= ~(1u << program->coordinator);
         play_begin_program_over(program, hosts, &(struct play_shape){ .nodes = 1 + play_below(4) },
                                 (struct pw_sharding)PW_SPLIT(0));
 }
