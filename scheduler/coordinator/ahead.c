@@ -73,6 +73,12 @@ const struct pw_live *pw_ahead_first(const struct pw_live *live, uint32_t host)
         return NULL;
 }
 
+void pw_ahead_wake(struct pw_live *live)
+{
+        if (pw_list_empty(&live->gathering))
+                pw_list_append(&live->program->scheduler->gathering, &live->gathering);
+}
+
 void pw_ahead_leave(struct pw_live *live)
 {
         struct pw_taken *taken;
@@ -80,13 +86,8 @@ void pw_ahead_leave(struct pw_live *live)
         pw_list_each(&live->behind, taken, struct pw_taken, link) {
                 pw_list_remove(&taken->link);
                 taken->from = NULL;
+                pw_ahead_wake(taken->by);
         }
-}
-
-void pw_ahead_wake(struct pw_live *live)
-{
-        if (pw_list_empty(&live->gathering))
-                pw_list_append(&live->program->scheduler->gathering, &live->gathering);
 }
 
 void pw_ahead_wake_behind(struct pw_live *live)

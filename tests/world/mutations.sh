@@ -77,6 +77,7 @@ if [ "$?" != 0 ] || [ -n "$by" ]; then
         exit 1
 fi
 
+mutate coordinator/ahead.c 's/^                pw_ahead_wake\(taken->by\);$//' 'who took over is not woken when the run ahead is admitted'
 mutate coordinator/gather.c 's/^        return live->hosts\[host\].serial == message->serial \&\& /        return /' 'what answers an earlier RESERVE is believed'
 mutate coordinator/start.c 's/^        if \(live->hosts\[host\].state != PW_LIVE_HOST_PREPARING\)$/        if (0)/' 'PREPARED is believed twice'
 mutate island/host_run.c 's/if \(!is_prepared\(run\) \|\| /if (/' 'a gang is ordered before its records are written'
