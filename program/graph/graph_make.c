@@ -2,6 +2,7 @@
 #include "program/graph/graph_make.h"
 
 #include "base/memory.h"
+#include "plane/board.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,9 @@ void pw_make_slice(struct pw_graph *graph, struct pw_make_slice *slice, const st
         map.device_count = pw_mesh_count(params->mesh);
         for (uint32_t i = 0; i < map.device_count; i++) {
                 uint32_t island = params->first_island + i * params->island_count / map.device_count;
-                slice->places[i] = (struct pw_slice_place){ 0, (uint16_t)island, (uint16_t)(params->first + i) };
+                uint32_t device = params->first + i;
+                slice->places[i] = (struct pw_slice_place){ (uint16_t)(device / PW_DEVICES_MAX), (uint16_t)island,
+                                                            (uint16_t)(device % PW_DEVICES_MAX) };
         }
         assert_true(pw_graph_add_slice(graph, &map));
 }

@@ -10,7 +10,7 @@
 /* The places of one slice; lives as long as the graph. */
 struct pw_make_slice { struct pw_slice_place places[PW_MAKE_DEVICES]; };
 
-/* A slice over a mesh, devices of host 0 from `first` on, spread evenly over `island_count` islands from `first_island` on. */
+/* A slice over a mesh, devices from `first` on, 64 to a host, spread evenly over `island_count` islands from `first_island` on. */
 struct pw_make_slice_params { uint32_t mesh[PW_MESH_AXES_MAX], first, first_island, island_count; };
 void pw_make_slice(struct pw_graph *graph, struct pw_make_slice *slice, const struct pw_make_slice_params *params);
 /* Each returns the index of the (first) new value. */
