@@ -130,6 +130,7 @@ struct segment {
         struct tenant *tenant;
         struct session *session;   /* its producer, also when that ended; NULL: none */
         bool ended, dead;          /* the session; its process */
+        bool frozen;               /* the daemon is its producer */
         bool idle_told, awaited;   /* awaited: FUTURES: a request may be told that it waits in vain when the next one is decided */
         struct pw_map map;
         struct pw_hint_page *hints;

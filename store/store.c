@@ -242,6 +242,7 @@ static enum pw_status fill_segment(struct pw_store *store, struct segment *segme
         segment->layout = params->layout;
         segment->map = params->map;
         segment->hints = params->hints;
+        segment->frozen = params->frozen;
         segment->tenant = pw_tenant_of(store, params->tenant);
         segment->session = params->session ? pw_session_of(store, params->session) : NULL;
         pw_list_init(&segment->extents);

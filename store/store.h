@@ -66,6 +66,7 @@ struct pw_store_segment_params {
         struct pw_segment_layout layout;
         const char *tenant;
         uint32_t session;       /* CLIENT: its producer; else 0 */
+        bool frozen;            /* its producer is the daemon: one slot is granted to each lane at a time, and what it holds */
         struct pw_map map;      /* entries, readable and writable; borrowed until pw_store_segment_remove() */
         struct pw_hint_page *hints; /* of the tenant */
 };
@@ -84,7 +85,8 @@ PW_MUST_CHECK enum pw_status pw_store_reader_add(struct pw_store *store, uint32_
 /* Bytes of a segment that may be allocated: entry pages in use, pages ever granted and not given up; of futures, all that ever
  * were. */
 uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t segment);
-/* What of a futures segment, or an ended session's, was never granted, or was given up; pieces too small to matter are left out. */
+/* What of a futures segment, an ended session's or a frozen one was never granted, or was given up; pieces too small to matter are
+ * left out, and so are entries that may be granted before the caller has given it back. */
 void pw_store_each_hole(struct pw_store *store, uint32_t segment, void (*hole)(void *, uint64_t offset, uint64_t bytes),
                         void *context);
 

@@ -168,7 +168,8 @@ static void add_measures(struct pw_audit *audit)
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));)
                 segment->backed.backing->segments++;
         pw_list_each(&daemon->memory.backings, backing, struct pw_backing, of_daemon)
-                measure_it(audit, backing);
+                if (!backing->frozen) /* nobody can hold it: each_frozen() looks by itself */
+                        measure_it(audit, backing);
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));) {
                 struct pw_measure *measure = segment->backed.backing->tenant ? segment->backed.backing->measure : NULL;
 
@@ -220,7 +221,7 @@ enum pw_status pw_audit_begin(struct pw_dsession *session, pw_audited_fn done, v
         pw_overhead_grants(daemon);
         add_given_up(daemon);
         add_measures(audit);
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < audit->count; i++)
                 if (audit->records[i].backing->measure)
                         pw_worker_ask(daemon->memory.worker, &(struct pw_memory_work){ .backing = audit->records[i].backing,
                                                                          .measure = audit->records[i].backing->measure });
@@ -258,14 +259,20 @@ void pw_audits_done(struct pw_daemon *daemon)
 
 struct teller { void (*found)(void *context, const char *where, const char *problem); void *context; };
 
+static const char *whose_fault(const struct pw_backing *backing)
+{
+        if (backing->refused)
+                return "the system did not take pages back, the log says why; they count as overhead";
+        return backing->frozen ? "who reads where nothing is makes pages; they are taken back"
+                               : "its producer wrote beyond its grant";
+}
+
 static void beyond(const struct teller *teller, const char *where, const struct pw_backing *backing, uint64_t has, uint64_t granted)
 {
         char text[200], has_text[16], granted_text[16];
 
         snprintf(text, sizeof text, "its memfd takes %s, granted are %s: %s", pw_size_format(has, has_text),
-                 pw_size_format(granted, granted_text),
-                 backing->refused ? "the system did not take pages back, the log says why; they count as overhead"
-                                  : "its producer wrote beyond its grant");
+                 pw_size_format(granted, granted_text), whose_fault(backing));
         teller->found(teller->context, where, text);
 }
 
@@ -294,20 +301,18 @@ static void judge(const struct pw_audit *audit, const struct record *record, con
                                                       "its descriptor without an end, or the daemon lacks memory");
 }
 
-/* Memfds that the daemon alone writes. */
-static void each_sole(const struct pw_audit *audit, const struct teller *teller)
+/* Memfds that the daemon alone writes. What their readers make is charged: whoever lists problems has measured it just before. */
+static void each_frozen(const struct pw_audit *audit, const struct teller *teller)
 {
-        const struct pw_segment *segment;
-        char where[64];
+        const struct pw_backing *backing;
+        char where[100];
+        uint64_t has;
 
-        for (uint32_t i = 0; (segment = pw_table_next(&audit->daemon->memory.segments, &i));) {
-                const struct pw_backing *backing = segment->backed.backing;
-                uint64_t has;
-
-                if (segment->layout.kind != PW_SEGMENT_CLIENT || backing->tenant || backing->works ||
-                    pw_memfd_allocated(backing->fd, &has, NULL) != PW_OK || has <= backing->granted_bytes)
+        pw_list_each(&audit->daemon->memory.backings, backing, struct pw_backing, of_daemon) {
+                if (!backing->frozen || backing->works || pw_memfd_allocated(backing->fd, &has, NULL) != PW_OK ||
+                    has <= backing->granted_bytes + backing->overhead_bytes)
                         continue;
-                snprintf(where, sizeof where, "segment %x of session %u", segment->number, segment->session);
+                snprintf(where, sizeof where, "frozen values of tenant %.40s", backing->tenant->name);
                 beyond(teller, where, backing, has, backing->granted_bytes);
         }
 }
@@ -321,5 +326,5 @@ void pw_audit_each(const struct pw_audit *audit, void (*found)(void *context, co
         add_given_up(audit->daemon);
         for (uint32_t i = 0; i < audit->count; i++)
                 judge(audit, &audit->records[i], &teller);
-        each_sole(audit, &teller);
+        each_frozen(audit, &teller);
 }

@@ -63,7 +63,7 @@ void pw_backing_unkeep(struct pw_backing *backing)
         pw_list_remove(&backing->of_daemon);
         if (backing->daemon)
                 pw_overhead_forget(backing);
-        if (backing->tenant)
+        if (backing->tenant && !backing->frozen)
                 backing->tenant->backings--;
         pw_close_fd(&backing->fd);
         pw_close_fd(&backing->ro_fd);
@@ -86,6 +86,33 @@ enum pw_status pw_backing_sole(const char *name, uint64_t bytes, const struct pw
         if (status == PW_OK)
                 *ret_backed = use(backing, 0, bytes);
         return status;
+}
+
+enum pw_status pw_backing_frozen(struct pw_daemon *daemon, uint64_t bytes, struct pw_tenant *tenant, struct pw_backed *ret_backed,
+                                 struct pw_error *ret_err)
+{
+        enum pw_status status = pw_backing_sole("pathways-frozen", bytes, tenant, ret_backed, ret_err);
+        struct pw_backing *backing;
+
+        if (status != PW_OK)
+                return status;
+        backing = ret_backed->backing;
+        backing->frozen = true;
+        backing->daemon = daemon;
+        backing->tenant = tenant;
+        pw_list_append(&daemon->memory.backings, &backing->of_daemon);
+        return PW_OK;
+}
+
+/* The tenant may end before the worker is done with it. */
+void pw_backing_thaw(struct pw_backing *backing)
+{
+        if (!backing->frozen || !backing->daemon)
+                return;
+        pw_overhead_forget(backing);
+        pw_list_remove(&backing->of_daemon);
+        backing->daemon = NULL;
+        backing->tenant = NULL;
 }
 
 void pw_backing_leave(struct pw_process *process)

@@ -31,10 +31,11 @@ struct pw_backing {
         uint32_t works;              /* of the worker, under way */
         uint32_t place_count, taken; /* places, and how many were ever given */
         uint64_t place_bytes;
-        struct pw_daemon *daemon;    /* of sessions; else NULL */
-        struct pw_tenant *tenant;    /* of sessions: whose */
-        struct pw_list of_daemon;    /* of sessions: in daemon->memory.backings */
-        struct pw_list segments_in;  /* of sessions, that lie in it */
+        bool frozen;                 /* of a freezer: only the daemon can write it, and its tenant's processes read it */
+        struct pw_daemon *daemon;    /* of sessions and freezers; else NULL */
+        struct pw_tenant *tenant;    /* of these: whose; of a freezer until its segment goes */
+        struct pw_list of_daemon;    /* of these: in daemon->memory.backings */
+        struct pw_list segments_in;  /* of these, that lie in it */
         uint32_t lanes;              /* of sessions, that its process ever used: their rings are no grant */
         uint64_t granted_bytes, overhead_bytes; /* for overhead.c: the latter told to the store */
         uint64_t given_up_bytes;     /* for overhead.c: that the worker is about to be asked for */
@@ -53,6 +54,11 @@ struct pw_backing {
 /* A memfd for one user, of a tenant. Own: *ret_backed is given back with pw_backed_done(). Errors: PW_SYSTEM, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_backing_sole(const char *name, uint64_t bytes, const struct pw_tenant *tenant,
                                              struct pw_backed *ret_backed, struct pw_error *ret_err);
+/* The same for frozen values: what its readers make of it besides is measured, and counts as the tenant's. */
+PW_MUST_CHECK enum pw_status pw_backing_frozen(struct pw_daemon *daemon, uint64_t bytes, struct pw_tenant *tenant,
+                                               struct pw_backed *ret_backed, struct pw_error *ret_err);
+/* Of frozen values, none of which is left: it counts for nobody from now on. Of others: nothing. */
+void pw_backing_thaw(struct pw_backing *backing);
 /* A place in the memfd of the process and the tenant, or in a new one: `control_bytes`, then `segment_bytes`, the same for all.
  * Own, Errors: the same, for both. */
 struct pw_place_params { struct pw_process *process; struct pw_tenant *tenant; uint64_t control_bytes, segment_bytes; };

@@ -42,6 +42,8 @@ void pw_freezer_free(struct pw_freezer *freezer)
         free(freezer);
 }
 
+struct pw_backing *pw_freezer_backing(const struct pw_freezer *freezer) { return freezer->segment->backed.backing; }
+
 static enum pw_status open_freezer(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_freezer *freezer,
                                    struct pw_error *ret_err)
 {
@@ -60,10 +62,12 @@ static enum pw_status open_freezer(struct pw_daemon *daemon, struct pw_tenant *t
 
         if (status != PW_OK)
                 return status;
-        status = pw_backing_sole("pathways-frozen", like.layout.bytes, like.tenant, &like.backed, ret_err);
+        status = pw_backing_frozen(daemon, like.layout.bytes, tenant, &like.backed, ret_err);
         if (status == PW_OK)
                 status = pw_segment_new(daemon, &like, &freezer->segment, ret_err);
         if (status != PW_OK) {
+                if (like.backed.backing)
+                        pw_backing_thaw(like.backed.backing);
                 pw_backed_done(daemon, &like.backed);
                 pw_store_session_end(daemon->store, freezer->session, true, pw_now_us());
         }

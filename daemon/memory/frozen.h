@@ -28,5 +28,6 @@ void pw_frozen_done(struct pw_daemon *daemon);
  * another. */
 void pw_freezer_end(struct pw_daemon *daemon, struct pw_tenant *tenant);
 void pw_freezer_free(struct pw_freezer *freezer);
+struct pw_backing *pw_freezer_backing(const struct pw_freezer *freezer);
 
 #endif

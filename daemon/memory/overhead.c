@@ -6,6 +6,7 @@
 #include "daemon/child/child.h"
 #include "daemon/session/session.h"
 #include "daemon/session/kept.h"
+#include "daemon/memory/frozen.h"
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
 #include "daemon/module/module.h"
@@ -15,6 +16,7 @@
 #define LOOKS 8u                          /* at memfds of others, with each reservation */
 #define BEYOND_BYTES (32 * PW_MIB)        /* that a process may have beyond its grants */
 #define BEYOND_PLACE_BYTES (8 * PW_MIB)   /* and for each of its sessions; besides, the rings of lanes that were used */
+#define BEYOND_READ_BYTES (8 * PW_MIB)    /* that may be beyond the grants in what a tenant's processes only read */
 /* that each process may have, though its tenant's have more than BEYOND_BYTES and it is over its quota */
 #define QUOTA_BACKING_BYTES (2 * PW_MIB)
 
@@ -50,9 +52,11 @@ static uint64_t granted(const struct pw_backing *backing)
         return bytes;
 }
 
+/* Frozen values stay when no session is left: what is there besides goes with the tenant. */
 static void count(struct pw_backing *backing, uint64_t bytes)
 {
-        pw_kept_count(backing->daemon, backing->tenant, PW_KEPT_PAGES, (int64_t)bytes - (int64_t)backing->overhead_bytes);
+        pw_kept_count(backing->daemon, backing->tenant, backing->frozen ? PW_KEPT_FUTURES : PW_KEPT_PAGES,
+                      (int64_t)bytes - (int64_t)backing->overhead_bytes);
         backing->overhead_bytes = bytes;
 }
 
@@ -71,8 +75,8 @@ static bool is_over(const struct pw_backing *backing)
  * taken back, and until then nobody has less for it. */
 static void look(struct pw_backing *backing)
 {
-        uint64_t most = BEYOND_BYTES + (uint64_t)backing->taken * BEYOND_PLACE_BYTES + (uint64_t)backing->lanes *
-                sizeof(struct pw_lane);
+        uint64_t most = backing->frozen ? BEYOND_READ_BYTES :
+                BEYOND_BYTES + (uint64_t)backing->taken * BEYOND_PLACE_BYTES + (uint64_t)backing->lanes * sizeof(struct pw_lane);
         uint64_t has = allocated(backing->fd), beyond = has - pw_min_u64(has, granted(backing));
 
         count(backing, pw_min_u64(beyond, most));
@@ -87,13 +91,21 @@ void pw_overhead_forget(struct pw_backing *backing)
         count(backing, 0);
 }
 
+static void look_next(struct pw_backing *backing)
+{
+        pw_list_remove(&backing->of_daemon);
+        pw_list_prepend(&backing->daemon->memory.backings, &backing->of_daemon);
+        backing->daemon->memory.overhead_looks++;
+}
+
+/* A session may have left, and with it who read its tenant's frozen values. */
 void pw_overhead_returned(struct pw_backing *backing)
 {
         if (!backing->daemon)
                 return;
-        pw_list_remove(&backing->of_daemon);
-        pw_list_prepend(&backing->daemon->memory.backings, &backing->of_daemon);
-        backing->daemon->memory.overhead_looks++;
+        if (!backing->frozen && backing->tenant->freezer)
+                look_next(pw_freezer_backing(backing->tenant->freezer));
+        look_next(backing);
 }
 
 void pw_overhead_reserved(struct pw_backing *backing)
@@ -108,7 +120,7 @@ static void look_at_tenant(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
         struct pw_backing *backing = tenant->futures->backed.backing;
         uint64_t has = allocated(backing->fd),
-                most = pw_store_segment_bytes(daemon->store, tenant->futures->number) + BEYOND_PLACE_BYTES;
+                most = pw_store_segment_bytes(daemon->store, tenant->futures->number) + BEYOND_READ_BYTES;
         uint64_t bytes = allocated(tenant->hints_fd) + pw_min_u64(has, most);
 
         backing->exceeds = has > most;
@@ -210,7 +222,8 @@ static void punch_futures(struct pw_daemon *daemon)
         }
 }
 
-/* Of its ended sessions: where objects lie stays, with what else was granted. Places whose segments are gone serve nobody. */
+/* Of its ended sessions, and of freezers: where objects lie stays, with what else was granted. Places whose segments are gone serve
+ * nobody. */
 static void punch_holes(struct pw_backing *backing)
 {
         struct pw_segment *segment;
@@ -220,7 +233,7 @@ static void punch_holes(struct pw_backing *backing)
                 uint64_t place = segment->backed.offset / backing->place_bytes;
 
                 used[place] = true;
-                if (!pw_session_get(&backing->daemon->registry, segment->session)) /* its lanes: nobody reads them */
+                if (!backing->frozen && !pw_session_get(&backing->daemon->registry, segment->session)) /* nobody reads its lanes */
                         pw_worker_ask(backing->daemon->memory.worker,
                                       &(struct pw_memory_work){ .punch = true, .backing = backing,
                                                                 .offset = place * backing->place_bytes,

@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "daemon/session/kept.h"
 #include "daemon/session/session.h"
+#include "daemon/memory/frozen.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
@@ -17,12 +18,14 @@
 
 #define FD 7
 #define SEGMENT 3u
+#define SESSION 5u
 #define GRANTED (200 * PW_MIB)
 
 static struct {
         uint64_t has, granted;    /* of the memfd, in the segment */
         int64_t overhead;         /* as the store was told: the tenant's */
         uint64_t charged, of_others; /* of the tenant; of other memfds of it */
+        enum pw_kept_kind kind;   /* as which it is told */
         uint32_t ended, asked;    /* sessions; works */
         struct pw_tenant tenant;
         struct pw_segment segment;
@@ -44,8 +47,8 @@ struct pw_segment *pw_segment_get(const struct pw_memory *memory, uint32_t numbe
 }
 struct pw_dsession *pw_session_get(const struct pw_registry *registry, uint32_t number)
 {
-        (void)registry, (void)number;
-        return &world.session; /* attached still: its lanes stay */
+        (void)registry;
+        return number == SESSION ? &world.session : NULL; /* attached still: its lanes stay */
 }
 void pw_session_end(struct pw_dsession *session, const char *why)
 {
@@ -72,7 +75,7 @@ void pw_kept_count(struct pw_daemon *daemon, const struct pw_tenant *tenant, enu
 {
         (void)daemon;
         assert_ptr_equal(tenant, &world.tenant);
-        assert_int_equal(kind, PW_KEPT_PAGES);
+        assert_int_equal(kind, world.kind);
         world.overhead += bytes;
 }
 struct pw_use pw_store_use(const struct pw_store *store, const char *tenant)
@@ -84,6 +87,11 @@ uint64_t pw_store_segment_bytes(const struct pw_store *store, uint32_t segment)
 {
         (void)store;
         return segment == SEGMENT ? world.granted : 0;
+}
+struct pw_backing *pw_freezer_backing(const struct pw_freezer *freezer)
+{
+        (void)freezer;
+        return NULL; /* there are none */
 }
 void pw_worker_ask(struct pw_worker *worker, const struct pw_memory_work *work)
 {
@@ -105,9 +113,10 @@ static void begin(struct place *place)
         pw_list_init(&place->backing.of_daemon);
         pw_list_init(&place->backing.segments_in);
         pw_list_append(&place->daemon.memory.backings, &place->backing.of_daemon);
-        world.segment = (struct pw_segment){ .number = SEGMENT, .backed = { &place->backing, 0, PW_GIB } };
+        world.segment = (struct pw_segment){ .number = SEGMENT, .session = SESSION, .backed = { &place->backing, 0, PW_GIB } };
         pw_list_append(&place->backing.segments_in, &world.segment.of_backing);
         world.has = world.granted = GRANTED;
+        world.kind = PW_KEPT_PAGES;
 }
 
 static void measure(struct place *place)
@@ -207,10 +216,32 @@ static void test_over_quota(void **state)
         assert_int_equal(world.ended, 1);
 }
 
+/* Of frozen values: nobody loses a session, as nobody knows who read; it goes with its tenant. */
+static void test_frozen(void **state)
+{
+        struct place place;
+
+        (void)state;
+        begin(&place);
+        world.kind = PW_KEPT_FUTURES;
+        place.backing.frozen = true;
+        world.segment.session = 0;
+        world.has = GRANTED + 7 * PW_MIB;
+        measure(&place);
+        assert_int_equal(world.overhead, 7 * PW_MIB);
+        assert_int_equal(world.ended + world.asked, 0);
+        world.has = GRANTED + 9 * PW_MIB;
+        measure(&place);
+        assert_int_equal(world.overhead, 8 * PW_MIB);
+        assert_int_equal(world.ended, 0);
+        assert_int_equal(world.asked, 1);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_on_their_way_out), cmocka_unit_test(test_beside_what_leaves),
-                                            cmocka_unit_test(test_too_much), cmocka_unit_test(test_over_quota) };
+                                            cmocka_unit_test(test_too_much), cmocka_unit_test(test_over_quota),
+                                            cmocka_unit_test(test_frozen) };
 
         return cmocka_run_group_tests_name("overhead", tests, NULL, NULL);
 }

@@ -9,6 +9,8 @@
 static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment, const struct pw_store_leaving *leaving)
 {
         pw_list_remove(&segment->of_backing);
+        if (segment->backed.backing)
+                pw_backing_thaw(segment->backed.backing);
         pw_backed_unmap(daemon, &segment->backed, &segment->map, leaving);
         free(segment);
 }
@@ -39,6 +41,7 @@ static enum pw_status tell_store(struct pw_daemon *daemon, struct pw_segment *se
                                                                        .layout = segment->layout,
                                                                        .tenant = segment->tenant->name,
                                                                        .session = segment->session,
+                                                                       .frozen = segment->backed.backing->frozen,
                                                                        .map = segment->map,
                                                                        .hints = segment->tenant->hints },
                                     ret_err);

@@ -1,6 +1,7 @@
 /* Ends in parts: what is done at once, what others see meanwhile, and that all is done at the end. */
 #include "store/account/quota.h"
 #include "store/fixture_test.h"
+#include "store/parts.h"
 
 #define MANY 4000u /* twice as many are more than a part */
 #define PART 4096u
@@ -208,11 +209,33 @@ static void test_holes(void **state)
         fixture_close(&f);
 }
 
+/* Where frozen values come: while the daemon puts them there too, but for the entries of those that are about to come. */
+static void test_holes_frozen(void **state)
+{
+        struct fixture f;
+        struct client *ann;
+        struct holes holes = { .count = 0 };
+        uint64_t base;
+
+        (void)state;
+        fixture_open(&f, 64 * PW_MIB);
+        ann = fixture_client(&f, "ann");
+        base = ann->layout.room_offset;
+        pw_segment_of(f.store, ann->segment)->frozen = true;
+        (void)fixture_put(ann, fixture_grant(&f, ann, PW_MIB, 1).first_slot);
+        pw_store_each_hole(f.store, ann->segment, note_hole, &holes);
+        assert_int_equal(holes.count, 2);
+        assert_int_equal(holes.offsets[0], 4096 + PW_LANES_MAX * sizeof(struct pw_entry));
+        assert_int_equal(holes.offsets[0] + holes.bytes[0], base);
+        assert_int_equal(holes.offsets[1], base + PW_MIB);
+        fixture_close(&f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_session), cmocka_unit_test(test_dead_meanwhile), cmocka_unit_test(test_segment_removed),
-                cmocka_unit_test(test_let_go_before), cmocka_unit_test(test_extent), cmocka_unit_test(test_holes),
+                cmocka_unit_test(test_let_go_before), cmocka_unit_test(test_extent), cmocka_unit_test(test_holes), cmocka_unit_test(test_holes_frozen),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

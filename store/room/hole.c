@@ -51,6 +51,13 @@ static void each_of_futures(const struct segment *segment, const struct teller *
         (void)tell(teller, layout->room_offset + pw_round_up(segment->body_top, PW_PAGE_BYTES), layout->bytes);
 }
 
+/* Entries are written as soon as they are granted, while rooms have their pages taken behind whatever was to be given back. Where
+ * frozen values come, a lane gets one slot, and no other before what is copied into its room, likewise behind that. */
+static uint64_t coming(const struct segment *segment)
+{
+        return segment->frozen && !segment->ended ? PW_LANES_MAX * sizeof(struct pw_entry) : 0;
+}
+
 void pw_store_each_hole(struct pw_store *store, uint32_t number, void (*hole)(void *context, uint64_t offset, uint64_t bytes),
                         void *context)
 {
@@ -62,10 +69,10 @@ void pw_store_each_hole(struct pw_store *store, uint32_t number, void (*hole)(vo
 
         if (segment && segment->layout.kind == PW_SEGMENT_FUTURES)
                 each_of_futures(segment, &teller);
-        spans = segment && segment->ended ? populated(segment, &count) : NULL;
+        spans = segment && (segment->ended || segment->frozen) ? populated(segment, &count) : NULL;
         if (!spans)
                 return;
-        at = tell(&teller, pw_round_up(segment->entry_page_bytes, PW_PAGE_BYTES), segment->layout.room_offset);
+        at = tell(&teller, pw_round_up(segment->entry_page_bytes + coming(segment), PW_PAGE_BYTES), segment->layout.room_offset);
         for (uint32_t i = 0; i < count; i++) {
                 (void)tell(&teller, at, spans[i].offset);
                 at = pw_max_u64(at, spans[i].offset + spans[i].bytes);

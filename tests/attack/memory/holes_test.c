@@ -1,11 +1,15 @@
 /* A client reads where nothing is in its own memory, and so makes pages that it was not granted: it loses its sessions, the pages
- * are taken back, and others have their memory, also while its process lives on and does it again. */
+ * are taken back, and others have their memory, also while its process lives on and does it again. In memory of its tenant that it
+ * only reads, futures and frozen values, they are taken back as well. */
 #include "tests/attack/attack.h"
 
 #include "base/size.h"
+#include "libclient/listing.h"
 #include "libclient/session.h"
 
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define HOST_BYTES (512 * PW_MIB)
@@ -73,6 +77,44 @@ static int make_futures(void *context, int pipe)
         }
 }
 
+/* Where the process has its tenant's frozen values. */
+static const uint8_t *frozen_base(void)
+{
+        FILE *maps = fopen("/proc/self/maps", "re");
+        unsigned long base = 0;
+        char line[600];
+
+        assert_non_null(maps);
+        while (!base && fgets(line, sizeof line, maps))
+                if (strstr(line, "pathways-frozen"))
+                        assert_int_equal(sscanf(line, "%lx", &base), 1);
+        fclose(maps);
+        assert_int_not_equal(base, 0);
+        return (const uint8_t *)base; /* NOLINT: as the system says it */
+}
+
+/* The same of frozen values, behind their entries, where there is room for 16 million. A name keeps one when all have left. */
+static int make_frozen(void *context, int pipe)
+{
+        static const char value[1000] = "a value that nobody can change";
+        struct pw_session *session = it_connect(context);
+        struct pw_put_params params = { .flags = PW_PUT_FROZEN, .timeout_us = IT_LONG };
+        struct pw_future *future, *other;
+        struct pw_view view;
+
+        it_ok(pw_put(session, value, sizeof value, &params, &future, IT_ERR));
+        it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
+        it_ok(pw_name_for(future, "kept", 0, IT_ERR));
+        for (;;) {
+                read_holes(frozen_base());
+                it_ok(pw_put(session, value, sizeof value, &params, &other, IT_ERR));
+                assert_memory_equal(view.data, value, sizeof value);
+                pw_unref(other);
+                if (write(pipe, "r", 1) != 1)
+                        return 1;
+        }
+}
+
 /* Others get what nobody was granted. */
 static void have_it_all(struct it_host *host)
 {
@@ -93,6 +135,34 @@ static bool is_little(const struct pw_listing *memory, void *context)
         return attack_memfd_bytes(host->pid) + free <= HOST_BYTES + APART_BYTES;
 }
 
+/* Of memory that the child only reads, with nobody to ask it to stop: looked at as it is listed, and once its process has left. */
+static void only_read(struct it_host *host, int (*work)(void *context, int pipe))
+{
+        struct it_child child = attack_fork(ATTACK_USER, work, host);
+        char byte;
+
+        for (int i = 0; i < TIMES; i++) {
+                it_read(&child, &byte, 1);
+                assert_int_equal(byte, 'r');
+        }
+        assert_int_equal(kill(child.pid, SIGSTOP), 0);
+        it_until(host->session, "memory", is_little, host);
+        have_it_all(host);
+        it_reap(&child, SIGKILL);
+}
+
+/* The name that is left of the child. */
+static void free_frozen(struct it_host *host)
+{
+        struct pw_listing *objects = it_list(host->session, "objects", NULL);
+        struct pw_id id;
+
+        assert_int_equal(it_rows(objects), 1);
+        it_ok(pw_id_parse(it_text(objects, 0, "id"), &id, IT_ERR));
+        it_ok(pw_free_object(host->session, id, true, IT_ERR));
+        pw_listing_free(objects);
+}
+
 static void attack_holes(struct it_host *host)
 {
         struct it_child child = attack_fork(ATTACK_USER, make_pages, host);
@@ -108,12 +178,9 @@ static void attack_holes(struct it_host *host)
         it_read(&child, &byte, 1);
         assert_int_equal(byte, 'e');
         it_reap(&child, SIGKILL);
-        child = attack_fork(ATTACK_USER, make_futures, host);
-        it_read(&child, &byte, 1);
-        assert_int_equal(kill(child.pid, SIGSTOP), 0);
-        it_until(host->session, "memory", is_little, host);
-        have_it_all(host);
-        it_reap(&child, SIGKILL);
+        only_read(host, make_futures);
+        only_read(host, make_frozen);
+        free_frozen(host);
 }
 
 int main(void)
