@@ -46,11 +46,17 @@ static enum pw_status read_part(char *part, struct pw_quota *quota, uint32_t *na
         return pw_error_set(ret_err, PW_INVALID, "\"%s\" is none of host=SIZE, device=SIZE, objects=N, sessions=N", part);
 }
 
-/* A tenant is a user: a name without blanks, or nobody would have it. */
+bool pw_quota_is_number(const char *tenant, size_t bytes) { return bytes && strspn(tenant, "0123456789") >= bytes; }
+
+/* A tenant is a user: a name without blanks, and no number alone, or nobody would have it. */
 static enum pw_status check_tenant(const char *line, struct pw_error *ret_err)
 {
         const char *end = strrchr(line, ':');
 
+        if (end && pw_quota_is_number(line, (size_t)(end - line)))
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "--quota \"%s\": a number is no user's name: write it, or uid-%s for a user that has none",
+                                    line, line);
         if (end && end > line && line + strcspn(line, " \t\r\n") >= end)
                 return PW_OK;
         return pw_error_set(ret_err, PW_INVALID, "--quota \"%s\": no name of a user stands before the colon, as in bo:host=2GiB",
@@ -121,15 +127,13 @@ enum pw_status pw_quotas_check(const struct pw_text_list *lines, struct pw_error
         return status;
 }
 
-/* A user to come may have a quota; so may a number that no user has a name for, as "1000" or, as its tenant is called,
- * "uid-1000". */
+/* A user to come may have a quota; so may a number that no user has a name for, whose tenant is called "uid-1000". */
 static bool is_unknown(const char *user)
 {
-        const char *digits = strncmp(user, "uid-", 4) ? user : user + 4;
         char buffer[4096];
         struct passwd entry, *found = NULL;
 
-        return strcmp(user, "*") && digits[strspn(digits, "0123456789")] &&
+        return strcmp(user, "*") && (strncmp(user, "uid-", 4) || !pw_quota_is_number(user + 4, strlen(user + 4))) &&
                 getpwnam_r(user, &entry, buffer, sizeof buffer, &found) == 0 && !found;
 }
 

@@ -6,6 +6,8 @@
 #include "daemon/session/tenant.h"
 #include "store/account/quota.h"
 
+/* Are these bytes a number alone? No tenant's name is: a user's is none, and who has no name is called "uid-1000". */
+bool pw_quota_is_number(const char *tenant, size_t bytes);
 /* What `--quota` says of a tenant: of "*" first, then of its name; what is not said has no limit. Errors: PW_INVALID. */
 PW_MUST_CHECK enum pw_status pw_quota_read(const struct pw_text_list *lines, const char *tenant, struct pw_quota *ret_quota,
                                            struct pw_error *ret_err);

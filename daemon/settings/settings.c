@@ -45,7 +45,7 @@ static const struct pw_option items[] = {
           "Whose gang islands order next: fifo, tenants in turn; share, by weights." },
         { "weight", 0, PW_OPTION_LIST, AT(weights), NULL, "TENANT=N",
           "Policy share: what TENANT has of device time that others want too. "
-          "N against theirs, from 1 to 1000. Not given: 1. TENANT * is every tenant. "
+          "N against theirs, from 1 to 1000. Not given: 1. TENANT is a user's name, uid-N of one that has none, or * for all. "
           "A tenant's own line goes before. May be given several times. SIGHUP applies a change." },
         { "ahead", 'W', PW_OPTION_COUNT, AT(ahead), "64", "N", "Gangs ordered ahead per device." },
         { "admit-deadline", 0, PW_OPTION_DURATION, AT(admit_us), "10min", "DURATION",
@@ -57,7 +57,8 @@ static const struct pw_option items[] = {
           "SIGHUP applies a change." },
         { "quota", 0, PW_OPTION_LIST, AT(quotas), NULL, "TENANT:WHAT=N,...",
           "What TENANT may have: host=SIZE, device=SIZE, objects=N, sessions=N. For example bo:host=2GiB,sessions=50. "
-          "Device is the memory of all devices together. What is left out has no limit, sessions 16384. TENANT * is every tenant. "
+          "Device is the memory of all devices together. What is left out has no limit, sessions 16384. "
+          "TENANT is a user's name, uid-N of one that has none, or * for all. "
           "A tenant's own line goes before; none lifts a limit. May be given several times. SIGHUP applies a change." },
         { "http", 0, PW_OPTION_TEXT, AT(http), NULL, "ADDR:PORT",
           "Serve /metrics and /health there: a loopback address, or unix:PATH. Port 0: any that is free; the log says which. "

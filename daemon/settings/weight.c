@@ -2,6 +2,7 @@
 #include "daemon/settings/weight.h"
 
 #include "base/memory.h"
+#include "daemon/settings/quota.h"
 #include "scheduler/scheduler.h"
 
 #include <ctype.h>
@@ -25,6 +26,9 @@ static enum pw_status read_line(const char *line, uint32_t *ret_weight, struct p
         if (!end || *end || weight < 1 || weight > PW_WEIGHT_MAX)
                 return pw_error_set(ret_err, PW_INVALID,
                                     "--weight \"%.200s\": a user and a number from 1 to %u, for example bo=4", line, PW_WEIGHT_MAX);
+        if (pw_quota_is_number(line, bytes))
+                return pw_error_set(ret_err, PW_INVALID, "--weight \"%.200s\": a number is no user's name: write it, or uid-%.200s "
+                                    "for a user that has none", line, line);
         *ret_weight = (uint32_t)weight;
         return PW_OK;
 }

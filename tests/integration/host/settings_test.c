@@ -83,6 +83,7 @@ static void options_that_cannot_be(void **state)
         it_refuses_to_start(host, IT_ARGS("--weight", "bo"), "--weight|bo|bo=4");
         it_refuses_to_start(host, IT_ARGS("--weight", "bo=0"), "--weight|1 to 1000");
         it_refuses_to_start(host, IT_ARGS("--weight", "bo=1001"), "--weight|1 to 1000");
+        it_refuses_to_start(host, IT_ARGS("--weight", "65001=2"), "--weight|65001=2|no user's name|uid-65001=2");
         it_refuses_to_start(host, IT_ARGS("--weight", "bo=4", "--weight", "bo=5"), "--weight|bo=5|already|bo=4");
         it_refuses_to_start(host, IT_ARGS("--shutdown", "18446744073709551615us"), "--shutdown: at most 36500d");
         it_refuses_to_start(host, IT_ARGS("--admit-deadline", "36501d"), "--admit-deadline: at most 36500d");
@@ -96,6 +97,7 @@ static void options_that_cannot_be(void **state)
                 it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--executor-user", "root"), "--executor-user root|name another user");
         it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", "bo :host=1MiB"), "bo :host=1MiB|no name of a user");
         it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", ":host=1MiB"), "no name of a user");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", "65001:host=4MiB"), "--quota|65001:host=4MiB|uid-65001:host=4MiB");
         it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--quota", "bo:host=1MiB", "--quota", "al:host=1MiB", "--quota",
                                           "bo:sessions=2,host=2MiB"),
                             "bo:|host is given twice");
