@@ -344,6 +344,7 @@ static void test_wrong_runs(void **state)
         struct world *world = *state;
         struct pw_program *program = step(world, PW_DONATED), *raw = pw_program_new(world->session, "raw");
         struct pw_future *weights = put_weights(world), *images = put_images(world), *result = NULL, *none = NULL;
+        struct pw_future *mark = pw_donate(&weights);
         struct pw_error err;
         assert_int_equal(pw_run(raw, PW_FUTURES(weights, images), &result, &err), PW_INVALID);
         assert_int_equal(pw_run(program, PW_FUTURES(weights), &result, &err), PW_INVALID);
@@ -351,6 +352,8 @@ static void test_wrong_runs(void **state)
         assert_int_equal(pw_run(program, PW_FUTURES(images, weights), &result, &err), PW_SHAPE);
         assert_non_null(strstr(err.text, "test/step: input 0 takes i64 [], got f32 [2, 3]"));
         assert_int_equal(pw_run(program, PW_FUTURES(pw_donate(&none), images), &result, &err), PW_DONATED_USE);
+        assert_int_equal(pw_run(program, PW_FUTURES(pw_donate(&mark), images), &result, &err), PW_DONATED_USE);
+        assert_non_null(strstr(err.text, "input 0: pw_donate() of a variable that holds what pw_donate() returned"));
         assert_int_equal(pw_run(program, PW_FUTURES(weights, NULL), &result, &err), PW_INVALID);
         assert_int_equal(pw_run(program, PW_FUTURES(NULL, images), &result, &err), PW_INVALID); /* though it may be donated */
         assert_non_null(strstr(err.text, "input 0: the future is NULL"));

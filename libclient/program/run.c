@@ -77,13 +77,22 @@ static enum pw_status type_check(const struct run *run, uint32_t i, struct pw_er
         return type_error(run, i, &info, ret_err);
 }
 
+/* Of a variable that holds no future, and of an input that is NULL. */
+static enum pw_status no_future_error(const struct run *run, uint32_t i, struct pw_error *ret_err)
+{
+        if (pw_future_is_given(input_of(run, i)))
+                return input_error(run, i, PW_DONATED_USE, "pw_donate() of a variable that holds what pw_donate() returned",
+                                   ret_err);
+        if (place_of(run, i))
+                return input_error(run, i, PW_DONATED_USE, "pw_donate() of what was given away before, or never there", ret_err);
+        return input_error(run, i, PW_INVALID, "the future is NULL, as is one that was given away", ret_err);
+}
+
 static enum pw_status input_check(const struct run *run, uint32_t i, struct pw_error *ret_err)
 {
         const struct pw_future *future = input_of(run, i);
-        if (!future && place_of(run, i))
-                return input_error(run, i, PW_DONATED_USE, "pw_donate() of what was given away before, or never there", ret_err);
-        if (!future)
-                return input_error(run, i, PW_INVALID, "the future is NULL, as is one that was given away", ret_err);
+        if (!pw_future_is_one(future))
+                return no_future_error(run, i, ret_err);
         if (!future->lane)
                 return pw_future_check(future, ret_err);
         if (pw_future_session(future) != run->program->session)
