@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#define PW_NOT_GIVEN UINT64_MAX /* of durations of which 0 makes no sense */
+#define PW_NOT_GIVEN UINT64_MAX /* of durations: more than can be asked for */
 struct pw_command_settings {
         const char *socket; /* of every subcommand */
         bool json, help;
@@ -19,7 +19,7 @@ struct pw_command_settings {
         const char *name;         /* put */
         uint64_t ttl_us;     /* put; PW_NOT_GIVEN */
         const char *output; /* get, trace */
-        uint64_t timeout_us; /* put, get, wait, move */
+        uint64_t timeout_us; /* put, there PW_NOT_GIVEN; get, wait, move */
         uint64_t seconds_us; /* trace */
         uint64_t watch_us;   /* listings; PW_NOT_GIVEN: once */
         uint64_t interval_us;/* top */

@@ -48,7 +48,9 @@ static const struct pw_option put_options[] = {
         { "ttl", 0, PW_OPTION_DURATION, AT(ttl_us), NULL, "DURATION",
           "Keep it for so long, 250ms, 3s, 2min, 1h or 2d, not 0; then the name goes too. Where neither a name nor this is given: "
           "10min." },
-        { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION", "How long to wait for room." },
+        { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), NULL, "DURATION",
+          "How long to read what is no file of a known size, and to wait for room. Where it is not given: 30s for room, for ever "
+          "to read." },
         { "frozen", 0, PW_OPTION_FLAG, AT(frozen), NULL, NULL,
           "Where nobody can change the bytes any more, neither this process." },
         TYPE_OPTIONS("opaque", NULL),

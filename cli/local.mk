@@ -4,7 +4,7 @@ cli_libcli_la_SOURCES = cli/cancel.c cli/chrome.c cli/commands.c cli/completion.
 	cli/move.c cli/object.c cli/print/form.c cli/print/grid.c cli/print/json.c cli/print/output.c cli/print/watch.c cli/run.c \
 	cli/top.c cli/trace.c cli/transfer.c cli/usage.c cli/value.c cli/wait.c
 cli_libcli_la_LIBADD = libclient/libclient.la $(JANSSON_LIBS) $(NCURSES_LIBS)
-noinst_HEADERS += cli/chrome.h cli/command.h cli/print/form.h cli/print/grid.h cli/print/output.h cli/print/watch.h \
+noinst_HEADERS += cli/chrome.h cli/command.h cli/deadline.h cli/print/form.h cli/print/grid.h cli/print/output.h cli/print/watch.h \
 	cli/usage.h
 
 bin_PROGRAMS += cli/pathways

@@ -105,6 +105,8 @@ static enum pw_status run(struct pw_invocation *invocation, int argc, char **arg
         enum pw_status status = pw_options_defaults(options, &invocation->settings, ret_err);
 
         invocation->settings.ttl_us = invocation->settings.watch_us = PW_NOT_GIVEN;
+        if (!invocation->settings.timeout_us) /* without a default, as of put */
+                invocation->settings.timeout_us = PW_NOT_GIVEN;
         if (status == PW_OK)
                 status = parse(invocation, argc, argv, ret_err);
         read_output(&invocation->settings);

@@ -2,10 +2,13 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "cli/deadline.h"
 #include "cli/print/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #define BLOCK_BYTES (1u << 20)
@@ -13,30 +16,60 @@
 
 /* --- put ---------------------------------------------------------------------------------------------------------- */
 
-/* Up to `bytes` bytes; fewer only at the end of the file. */
-static enum pw_status read_some(int fd, const char *path, void *data, uint64_t bytes, uint64_t *ret_bytes, struct pw_error *ret_err)
+/* What is read, until when: `end_us`. */
+struct source { const char *path; int fd; int64_t end_us; uint64_t done; };
+
+static enum pw_status too_late(const struct source *source, struct pw_error *ret_err)
+{
+        char bytes[16];
+
+        return pw_error_set(ret_err, PW_DEADLINE, "%s: the timeout passed while it was read, after %s", source->path,
+                            pw_size_format(source->done, bytes));
+}
+
+/* There are bytes, or its end. */
+static enum pw_status source_wait(const struct source *source, struct pw_error *ret_err)
+{
+        struct pollfd poll_fd = { source->fd, POLLIN, 0 };
+        int64_t left_us;
+        int count;
+
+        do {
+                left_us = pw_cli_left_us(source->end_us);
+                count = poll(&poll_fd, 1, (int)pw_min_u64((uint64_t)left_us / 1000 + (left_us > 0), INT_MAX));
+                if (count < 0 && errno != EINTR)
+                        return pw_error_errno(ret_err, errno, "poll %s", source->path);
+        } while (count <= 0 && left_us);
+        return count > 0 && (left_us || !source->done) ? PW_OK : too_late(source, ret_err);
+}
+
+/* Up to `bytes` bytes; fewer only at its end. */
+static enum pw_status source_read(struct source *source, void *data, uint64_t bytes, uint64_t *ret_bytes, struct pw_error *ret_err)
 {
         uint64_t done = 0;
 
         while (done < bytes) {
-                ssize_t n = read(fd, (char *)data + done, bytes - done);
+                enum pw_status status = source->end_us == PW_FOREVER ? PW_OK : source_wait(source, ret_err);
+                ssize_t n = status == PW_OK ? read(source->fd, (char *)data + done, bytes - done) : 0;
+                if (status != PW_OK)
+                        return status;
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n < 0)
-                        return pw_error_errno(ret_err, errno, "read %s", path);
+                        return pw_error_errno(ret_err, errno, "read %s", source->path);
                 if (n == 0)
                         break;
                 done += (uint64_t)n;
+                source->done += (uint64_t)n;
         }
         *ret_bytes = done;
         return PW_OK;
 }
 
 /* A file is read into the room of its object. */
-static enum pw_status put_file(struct pw_invocation *invocation, int fd, uint64_t bytes, const struct pw_put_params *params,
-                               struct pw_future **ret_future, struct pw_error *ret_err)
+static enum pw_status put_file(struct pw_invocation *invocation, struct source *source, uint64_t bytes,
+                               const struct pw_put_params *params, struct pw_future **ret_future, struct pw_error *ret_err)
 {
-        const char *path = invocation->operands[0];
         struct pw_future *future;
         void *data;
         uint64_t got = 0;
@@ -44,9 +77,10 @@ static enum pw_status put_file(struct pw_invocation *invocation, int fd, uint64_
 
         if (status != PW_OK)
                 return status;
-        status = read_some(fd, path, data, bytes, &got, ret_err);
+        source->end_us = PW_FOREVER;
+        status = source_read(source, data, bytes, &got, ret_err);
         if (status == PW_OK && got < bytes)
-                status = pw_error_set(ret_err, PW_FAILED, "%s: ended after %llu bytes while it was read", path,
+                status = pw_error_set(ret_err, PW_FAILED, "%s: ended after %llu bytes while it was read", source->path,
                                       (unsigned long long)got);
         if (status == PW_OK)
                 status = pw_seal(future, ret_err);
@@ -57,32 +91,54 @@ static enum pw_status put_file(struct pw_invocation *invocation, int fd, uint64_
         return status;
 }
 
+/* What can be put at all: all of host memory. */
+static enum pw_status ask_capacity(struct pw_invocation *invocation, uint64_t *ret_bytes, struct pw_error *ret_err)
+{
+        struct pw_listing *listing = NULL;
+        enum pw_status status = pw_list(invocation->session, "status", NULL, 0, &listing, ret_err);
+        const Pathways__Wire__Listing *rows = status == PW_OK ? pw_listing_rows(listing) : NULL;
+
+        *ret_bytes = rows && rows->n_rows ? pw_row_number(rows->rows[0], "host_capacity") : 0;
+        pw_listing_free(listing);
+        return status;
+}
+
 /* Where the size is not known before the end, as of a pipe; and where the room is not ours to write, as of a frozen value. */
-static enum pw_status put_stream(struct pw_invocation *invocation, int fd, const struct pw_put_params *params,
+static enum pw_status put_stream(struct pw_invocation *invocation, struct source *source, struct pw_put_params *params,
                                  struct pw_future **ret_future, struct pw_error *ret_err)
 {
-        uint64_t bytes = 0, got;
+        uint64_t bytes = 0, got, capacity;
         pw_auto_free char *data = NULL;
+        char most[16];
+        enum pw_status status = ask_capacity(invocation, &capacity, ret_err);
 
+        if (status != PW_OK)
+                return status;
         do {
                 char *grown = realloc(data, bytes + BLOCK_BYTES);
                 if (!grown)
-                        return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for %s after %llu bytes", invocation->operands[0],
+                        return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for %s after %llu bytes", source->path,
                                             (unsigned long long)bytes);
                 data = grown;
-                enum pw_status status = read_some(fd, invocation->operands[0], data + bytes, BLOCK_BYTES, &got, ret_err);
+                status = source_read(source, data + bytes, BLOCK_BYTES, &got, ret_err);
                 if (status != PW_OK)
                         return status;
                 bytes += got;
+                if (bytes > capacity)
+                        return pw_error_set(ret_err, PW_TOO_LARGE, "%s: more than the %s of host memory that the daemon has",
+                                            source->path, pw_size_format(capacity, most));
         } while (got == BLOCK_BYTES);
+        if (source->end_us != PW_FOREVER)
+                params->timeout_us = (int64_t)pw_max_u64((uint64_t)pw_cli_left_us(source->end_us), 1);
         return pw_put(invocation->session, data, bytes, params, ret_future, ret_err);
 }
 
 static enum pw_status put_path(struct pw_invocation *invocation, struct pw_future **ret_future, struct pw_error *ret_err)
 {
         const char *path = invocation->operands[0];
-        int64_t timeout_us = (int64_t)pw_min_u64(invocation->settings.timeout_us, PW_FOREVER);
-        struct pw_put_params params = { .timeout_us = timeout_us ? timeout_us : 1 };
+        uint64_t timeout_us = invocation->settings.timeout_us;
+        bool given = timeout_us != PW_NOT_GIVEN;
+        struct pw_put_params params = { .timeout_us = given ? (int64_t)pw_max_u64(pw_min_u64(timeout_us, PW_FOREVER), 1) : 0 };
         struct stat stat;
         enum pw_status status = pw_type_parse(&invocation->settings, &params.dtype, &params.dims, ret_err);
 
@@ -91,10 +147,11 @@ static enum pw_status put_path(struct pw_invocation *invocation, struct pw_futur
         pw_auto_close int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
         if (fd < 0)
                 return pw_error_errno(ret_err, errno, "open %s", path);
+        struct source source = { path, fd, given ? pw_cli_end_us(timeout_us) : PW_FOREVER, 0 };
         params.flags = invocation->settings.frozen ? PW_PUT_FROZEN : 0;
         if (!params.flags && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size) /* those of /proc say 0 */
-                return put_file(invocation, fd, (uint64_t)stat.st_size, &params, ret_future, ret_err);
-        return put_stream(invocation, fd, &params, ret_future, ret_err);
+                return put_file(invocation, &source, (uint64_t)stat.st_size, &params, ret_future, ret_err);
+        return put_stream(invocation, &source, &params, ret_future, ret_err);
 }
 
 /* The command ends now: a name keeps the object, for a time where one is given, or a lease. */

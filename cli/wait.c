@@ -1,23 +1,8 @@
 /* wait: until objects are ready. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "cli/deadline.h"
 #include "cli/print/output.h"
-
-#include <time.h>
-
-static int64_t now_us(void)
-{
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-/* What is left until the deadline; at least 0, which looks once. */
-static int64_t left(int64_t end_us)
-{
-        return end_us == PW_FOREVER ? PW_FOREVER : (int64_t)pw_max_u64((uint64_t)end_us, (uint64_t)now_us()) - now_us();
-}
 
 static enum pw_status find_all(struct pw_invocation *invocation, struct pw_future **futures, int64_t end_us,
                                struct pw_error *ret_err)
@@ -25,7 +10,7 @@ static enum pw_status find_all(struct pw_invocation *invocation, struct pw_futur
         enum pw_status status = PW_OK;
 
         for (uint32_t i = 0; status == PW_OK && i < invocation->operand_count; i++) {
-                int64_t wait_us = invocation->settings.wait ? left(end_us) : 0;
+                int64_t wait_us = invocation->settings.wait ? pw_cli_left_us(end_us) : 0;
                 status = pw_operand_open(invocation, invocation->operands[i], wait_us, &futures[i], ret_err);
         }
         return status;
@@ -71,7 +56,9 @@ static enum pw_status wait_for(struct pw_invocation *invocation, struct pw_futur
 {
         uint32_t count = invocation->operand_count, errors = 0;
         struct pw_error waited = { 0 };
-        enum pw_status status = pw_wait(futures, count, invocation->settings.any ? 1 : count, left(end_us), NULL, &waited), printed;
+        enum pw_status status = pw_wait(futures, count, invocation->settings.any ? 1 : count, pw_cli_left_us(end_us), NULL,
+                                        &waited),
+                       printed;
 
         if (status != PW_OK && status != PW_DEADLINE && status != PW_NOT_READY)
                 return pw_error_set(ret_err, status, "%s", waited.text);
@@ -88,9 +75,7 @@ static enum pw_status wait_for(struct pw_invocation *invocation, struct pw_futur
 enum pw_status pw_command_wait(struct pw_invocation *invocation, struct pw_error *ret_err)
 {
         pw_auto_free struct pw_future **futures = calloc(invocation->operand_count, sizeof *futures);
-        uint64_t timeout_us = invocation->settings.timeout_us;
-        int64_t start_us = now_us(),
-                end_us = timeout_us < (uint64_t)(PW_FOREVER - start_us) ? start_us + (int64_t)timeout_us : PW_FOREVER;
+        int64_t end_us = pw_cli_end_us(invocation->settings.timeout_us);
         enum pw_status status;
 
         if (!futures)

@@ -325,6 +325,25 @@ static void a_put_without_room(void **state)
         EXPECT(5, "not bound", "get", "brief");
 }
 
+/* What has no end is read no longer than it is told to, and no further than what can be put at all. */
+static void a_put_without_end(void **state)
+{
+        struct it_host *host = *state;
+        char path[200];
+        int64_t since_us = it_now_us();
+
+        EXPECT(1, "/dev/zero: more than the 16 MiB of host memory", "put", "/dev/zero");
+        EXPECT(1, "/dev/zero: more than the 16 MiB of host memory", "put", "/dev/zero", "--frozen", "--timeout", "20s");
+        snprintf(path, sizeof path, "%s/pipe", host->folder);
+        assert_int_equal(mkfifo(path, 0600), 0);
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        assert_int_equal(write(fd, "some", 4), 4);
+        EXPECT(4, "pipe: the timeout passed while it was read, after 4 B", "put", path, "--timeout", "30ms");
+        EXPECT(4, "pipe: the timeout passed while it was read, after 0 B", "put", path, "--timeout", "0");
+        assert_int_equal(close(fd), 0);
+        assert_true(it_now_us() - since_us < 20 * IT_SECOND);
+}
+
 /* A frozen value says so, and goes to another owner with its id. */
 static void a_value_is_handed_over(void **state)
 {
@@ -399,6 +418,7 @@ int main(void)
                 IT_TEST(a_value_is_handed_over),
                 IT_TEST(the_command_line_is_forgiving),
                 cmocka_unit_test_setup_teardown(a_put_without_room, setup_small, it_teardown),
+                cmocka_unit_test_setup_teardown(a_put_without_end, setup_small, it_teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
