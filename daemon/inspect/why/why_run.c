@@ -233,7 +233,7 @@ void pw_why_run(struct pw_chain *chain, uint64_t number)
                                                        "nothing" });
         } else if (!pw_list_visible(chain->lister, row.tenant)) {
                 pw_chain_link(chain,
-                              &(struct pw_cause_link){ what, "something of another tenant, whose run it is", row.submitted_us,
+                              &(struct pw_cause_link){ what, "something of another tenant, whose run it is", 0,
                                                               "ask an operator: `pathways why` shows them all" });
         } else if (row.state == PW_RUN_ENDED) {
                 why_ended(chain, &row, what);
@@ -247,12 +247,19 @@ void pw_why_run(struct pw_chain *chain, uint64_t number)
         }
 }
 
+/* Runs of other tenants are not there, except for operators; so neither is any other number. */
 enum pw_status pw_why_run_asked(struct pw_chain *chain, uint64_t number)
 {
         struct pw_run_row row;
         uint64_t last;
+        bool known = pw_scheduler_run_row(chain->lister->daemon->scheduler, number, &row, &last);
+        const struct pw_dsession *asker = chain->lister->session;
 
-        if (!pw_scheduler_run_row(chain->lister->daemon->scheduler, number, &row, &last) && (!number || number > last))
+        if (!asker->operator_ && !(known && pw_list_visible(chain->lister, row.tenant)))
+                return pw_error_set(chain->lister->err, PW_NOT_FOUND,
+                                    "run %" PRIu64 ": tenant %s has none of that number that is under way, or among the last that "
+                                    "ended; `pid N` names a process", number, asker->tenant->name);
+        if (!known && (!number || number > last))
                 return pw_error_set(chain->lister->err, PW_NOT_FOUND,
                                     last ? "run %" PRIu64 ": there is none yet, the last is run %" PRIu64
                                     "; `pid N` names a process" :

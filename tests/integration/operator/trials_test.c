@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXPECT(code, texts, ...) it_command_expect(host, code, texts, IT_ARGS(__VA_ARGS__))
@@ -124,6 +125,52 @@ static void a_run_is_cancelled(void **state)
         pw_slice_close(slice);
 }
 
+/* What `why run N` says to another user, without the number. */
+static void why_to_others(struct it_host *host, const char *number, char *ret_text, size_t text_bytes)
+{
+        char *err, *at;
+
+        it_command_as(12345);
+        int code = it_command(host, NULL, &err, "why", "run", number);
+        it_command_as(0);
+        assert_int_equal(code, 5);
+        at = strstr(err, number);
+        assert_non_null(at);
+        snprintf(ret_text, text_bytes, "%.*s%s", (int)(at - err), err, at + strlen(number));
+        free(err);
+}
+
+/* One that waits, one that has ended, and one that never was. */
+static void a_run_of_somebody_else(void **state)
+{
+        struct it_host *host = *state;
+        char waits[400], ended[400], never[400], number[24];
+
+        if (geteuid() != 0)
+                it_skip("needs root, to be another user");
+        assert_int_equal(chmod(host->folder, 0711), 0);
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = sleeper(host->session, slice);
+        struct pw_future *input = it_put_scalar(host->session, 1), *run;
+
+        EXPECT(0, "1 run of pw/nop", "run", "pw/nop");
+        EXPECT(0, "it ended ", "why", "run", "1");
+        why_to_others(host, "1", ended, sizeof ended);
+        run = it_run_1(program, input);
+        newest_run(host->session, number);
+        EXPECT(0, "test/sleep", "why", "run", number);
+        why_to_others(host, number, waits, sizeof waits);
+        why_to_others(host, "4711", never, sizeof never);
+        assert_string_equal(waits, never);
+        assert_string_equal(ended, never);
+        assert_non_null(strstr(never, "tenant uid-12345 has none of that number"));
+        EXPECT(5, "there is none yet, the last is run ", "why", "run", "4711");
+        pw_unref(run);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 static bool is_waited_for(struct pw_session *session, const char *id)
 {
         struct pw_listing *object = it_list(session, "object", id);
@@ -168,6 +215,7 @@ int main(void)
                 IT_TEST(a_trial_is_refused),
                 IT_TEST(what_ran_is_listed),
                 IT_TEST(a_run_is_cancelled),
+                IT_TEST(a_run_of_somebody_else),
                 IT_TEST(a_process_waits),
         };
 
