@@ -179,9 +179,15 @@ static bool copy_all(int from, int to, XXH3_state_t *state, uint64_t *ret_bytes)
         return chunk && got >= 0;
 }
 
+/* The longest name of a memfd, without what memfd_create() puts before it. */
+#define COPY_NAME_BYTES 249u
+
+/* Called as the file, which errors of the loader name; by its last part where the system has no room for more. */
+static const char *copy_name(const char *path) { return strlen(path) <= COPY_NAME_BYTES ? path : strrchr(path, '/') + 1; }
+
 static enum pw_status copy(int fd, const char *path, struct pw_module_file *file, uint64_t *ret_bytes, struct pw_error *ret_err)
 {
-        pw_auto_close int memfd = memfd_create(strrchr(path, '/') + 1, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        pw_auto_close int memfd = memfd_create(copy_name(path), MFD_CLOEXEC | MFD_ALLOW_SEALING);
         XXH3_state_t *state = XXH3_createState();
         bool copied = memfd >= 0 && state && XXH3_64bits_reset(state) == XXH_OK && copy_all(fd, memfd, state, ret_bytes);
         int number = state ? errno : ENOMEM;

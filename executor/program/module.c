@@ -115,6 +115,24 @@ enum pw_status pw_module_check(const struct pw_module *table, const char *name, 
         return PW_OK;
 }
 
+/* dlopen() names the file that it was given, here a descriptor. Its copy is called as the file that it was made of. */
+static enum pw_status load_error(const struct pw_loaded_module *loaded, const char *path, struct pw_error *ret_err)
+{
+        static const char copy[] = "/memfd:";
+        char link[300];
+        const char *why = dlerror(), *file;
+        size_t path_bytes = strlen(path), deleted;
+        ssize_t bytes = readlink(path, link, sizeof link - 1);
+
+        link[bytes > 0 ? bytes : 0] = 0;
+        deleted = strstr(link, " (deleted)") ? strlen(" (deleted)") : 0; /* as every memfd is */
+        file = strncmp(link, copy, sizeof copy - 1) ? link : link + sizeof copy - 1;
+        if (bytes <= 0 || !why || strncmp(why, path, path_bytes))
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s does not load: %s", loaded->name, why ? why : "");
+        return pw_error_set(ret_err, PW_BAD_MODULE, "module %s does not load: %.*s%s", loaded->name,
+                            (int)(strlen(file) - deleted), file, why + path_bytes);
+}
+
 static enum pw_status loaded_open(struct pw_loaded_module *loaded, struct pw_error *ret_err)
 {
         char path[40];
@@ -122,7 +140,7 @@ static enum pw_status loaded_open(struct pw_loaded_module *loaded, struct pw_err
         fd_path(loaded, path);
         loaded->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!loaded->handle)
-                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s does not load: %s", loaded->name, dlerror());
+                return load_error(loaded, path, ret_err);
         loaded->table = dlsym(loaded->handle, PW_MODULE_SYMBOL);
         if (!loaded->table)
                 return pw_error_set(ret_err, PW_BAD_MODULE, "module %s is none: it has no " PW_MODULE_SYMBOL " (see PW_MODULE)",
