@@ -323,7 +323,7 @@ static void live_row(struct pw_live *live, struct pw_run_row *ret_row)
         for (uint32_t c = 0; c < live->program->plan.column_count; c++)
                 ret_row->nodes += live->program->plan.columns[c].gang_count;
         ret_row->nodes_ordered = run ? pw_host_run_ordered(run) : 0;
-        if (live->run.state != PW_RUN_ADMITTED || live->run.deadline_kept)
+        if (!live->run.deadline_over && (live->run.state != PW_RUN_ADMITTED || live->run.deadline_kept))
                 ret_row->deadline_us = live->run.deadline_us;
         ret_row->deadline_kept = live->run.deadline_kept;
         pw_live_waiting_for(live, ret_row);

@@ -78,6 +78,8 @@ struct pw_run {
         enum pw_run_state state; /* pw_live_step() */
         bool sequential, cancelled;
         bool deadline_kept;     /* deadline_us was asked for: it counts to the last gang, else to admission */
+        bool deadline_cut;      /* it is what cancelling left it, less than was asked for */
+        bool deadline_over;     /* it has passed: deadline_us is when it is looked at again */
         uint64_t submitted_us, deadline_us; /* absolute; 0: the scheduler's default */
         uint32_t input_count, result_count;
         struct pw_input_place *inputs;
@@ -188,7 +190,7 @@ struct pw_device_row {
         uint64_t ordered, done;
 };
 struct pw_run_row {
-        uint64_t number, submitted_us, deadline_us; /* deadline 0: none counts any more */
+        uint64_t number, submitted_us, deadline_us; /* deadline 0: none counts any more, or it has passed */
         bool deadline_kept;      /* it counts to the run's end, else to its admission */
         const char *program, *client, *tenant;
         enum pw_run_state state;

@@ -61,7 +61,7 @@ void pw_deadline_cancelled(struct pw_live *live)
         if (live->run.deadline_kept && live->run.deadline_us <= until_us)
                 return;
         live->run.deadline_us = until_us;
-        live->run.deadline_kept = true;
+        live->run.deadline_kept = live->run.deadline_cut = true;
         pw_deadline_note(live);
 }
 
@@ -80,6 +80,7 @@ static void expire_waiting(struct pw_live *live)
 static void wait_again(struct pw_live *live)
 {
         live->run.deadline_us = live->program->scheduler->now_us + WAIT_AGAIN_US;
+        live->run.deadline_over = true;
         pw_deadline_note(live);
 }
 
@@ -140,8 +141,9 @@ static void expire_admitted(struct pw_live *live)
         if (live->run.state != PW_RUN_ADMITTED)
                 return;
         pw_live_tell_all(live, &(struct pw_core_message){ .kind = PW_CORE_EXPIRED, .nth = ++live->expired },
-                     &(struct pw_core_body){ .text = live->run.cancelled ? "it went on for too long after its run was cancelled" :
-                                                     "it outlived the deadline of its run" });
+                     &(struct pw_core_body){ .text = live->run.deadline_cut ?
+                                             "it went on for too long after its run was cancelled" :
+                                             "it outlived the deadline of its run" });
         if (live->run.state != PW_RUN_ADMITTED)
                 return;
         wait_again(live);

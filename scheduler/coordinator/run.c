@@ -111,7 +111,7 @@ static void reset(struct pw_live *live)
         struct pw_run *run = &live->run;
 
         run->client = NULL;
-        run->sequential = run->cancelled = run->deadline_kept = false;
+        run->sequential = run->cancelled = run->deadline_kept = run->deadline_cut = run->deadline_over = false;
         run->submitted_us = run->deadline_us = 0;
         live->missing = live->expired = 0;
         live->nodes = live->nodes_ordered = 0;

@@ -157,7 +157,7 @@ static uint64_t ends_us(const struct pw_chain *chain, const struct pw_gang_row *
         snprintf(why, 80, "at its time limit of %s", pw_duration_format(limit_us, limit));
         if (!run || !run->deadline_kept || run->deadline_us >= over_us)
                 return over_us;
-        snprintf(why, 80, "%s", run->cancelled ? "as its run was cancelled" : "at the deadline of its run");
+        snprintf(why, 80, "%s", run->deadline_cut ? "as its run was cancelled" : "at the deadline of its run");
         return run->deadline_us;
 }
 

@@ -208,6 +208,65 @@ static void a_function_over_the_deadline(void **state)
         pw_slice_close(slice);
 }
 
+static bool has_said(const struct it_host *host, const char *text)
+{
+        FILE *log = fopen(host->log, "re");
+        char line[1000];
+        bool said = false;
+
+        assert_non_null(log);
+        while (!said && fgets(line, sizeof line, log))
+                said = strstr(line, text) != NULL;
+        fclose(log);
+        return said;
+}
+
+/* Cancelled, with less left of its own deadline than cancelling leaves: it is that which ends the function. */
+static void a_deadline_after_cancelling(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = sleeper(host->session, slice, 60 * IT_SECOND);
+        struct pw_future *input = it_put_scalar(host->session, 1), *slow = run_until(program, input, 2 * IT_SECOND);
+
+        it_until(host->session, "gangs", are_running, &(int){ 1 });
+        it_ok(pw_cancel(slow, IT_ERR));
+        it_fails_with(slow, PW_CANCELLED, "cancelled by");
+        it_until(host->session, "status", rests, NULL);
+        assert_true(has_said(host, "it outlived the deadline of its run"));
+        pw_unref(slow);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* A stopped executor has not begun the function, so its process is not ended: no deadline is shown once it has passed. */
+static void a_deadline_that_has_passed(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = sleeper(host->session, slice, 0);
+        struct pw_future *input = it_put_scalar(host->session, 1), *result;
+        struct pw_listing *why, *devices = it_list(host->session, "devices", NULL);
+        pid_t executor = (pid_t)it_number(devices, 0, "pid");
+
+        pw_listing_free(devices);
+        assert_int_equal(kill(executor, SIGSTOP), 0);
+        result = run_until(program, input, IT_SECOND / 4);
+        it_fails_with(result, PW_DEADLINE, "not done at its deadline");
+        why = it_list(host->session, "why", "run 1");
+        assert_true(it_rows(why) > 0);
+        assert_non_null(strstr(it_text(why, 0, "what"), "test/sleep"));
+        assert_false(says_deadline(why));
+        pw_listing_free(why);
+        assert_int_equal(kill(executor, SIGCONT), 0);
+        it_until(host->session, "status", rests, NULL);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 static void an_input_that_does_not_come(void **state)
 {
         struct it_host *host = *state;
@@ -416,6 +475,8 @@ int main(void)
                 TEST_2(by_another_holder),
                 TEST_2(held_in_part),
                 TEST_2(a_function_over_the_deadline),
+                TEST_2(a_deadline_after_cancelling),
+                TEST_2(a_deadline_that_has_passed),
                 TEST_2(an_input_that_does_not_come),
                 TEST_2(an_input_that_is_let_go),
                 TEST_2(a_cancel_while_members_write),
