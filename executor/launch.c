@@ -59,6 +59,7 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
                                                  .host = params->host,
                                                  .device = params->device,
                                                  .island = params->island };
+        pw_exec_programs_init(&launch->programs);
         launch->runs = (struct pw_runs){ .programs = &launch->programs, .segments = &launch->segments };
         return launch;
 }
@@ -114,9 +115,11 @@ static void run_gang(struct pw_launch *launch, const struct pw_order *order, uin
 
         atomic_store_explicit(&launch->own->started_ns, start_ns, memory_order_relaxed);
         atomic_store_explicit(&launch->own->running, seq, memory_order_release);
-        if (pw_runs_get(&launch->runs, order->run, &gang.view, &err) != PW_OK)
+        if (pw_runs_get(&launch->runs, order->run, &gang.view, &err) != PW_OK ||
+            pw_program_node_get(&launch->programs, gang.view->program, order->node, &gang.node, &err) != PW_OK)
                 pw_launch_die(launch, &err);
-        gang.node = &gang.view->program->nodes[order->node];
+        if (gang.view->program->fault.status != PW_OK && gang.view->refused == PW_OK)
+                pw_run_refuse(gang.view, &gang.view->program->fault);
         status = gang.node->role ? pw_gang_run(&gang) : PW_OK;
         launch->now_ns = pw_launch_clock_ns();
         atomic_store_explicit(&launch->own->busy_ns, atomic_load_explicit(&launch->own->busy_ns, memory_order_relaxed) +

@@ -14,6 +14,29 @@ static void wait_for_nodes(struct pw_launch *launch, const struct pw_program_wai
         }
 }
 
+/* The same of the nodes in a list of the image. */
+static void wait_for_many(struct pw_exec_gang *gang, uint32_t list, uint32_t count, const _Atomic uint64_t *seqs)
+{
+        const uint32_t *on = PW_IMAGE_AT(gang->view->program->image, uint32_t, list);
+        struct pw_program_wait waits[PW_DEVICES_MAX];
+
+        for (uint32_t i = 0; i < count; i++)
+                wait_for_nodes(gang->launch, waits,
+                               pw_program_waits_on(&gang->launch->programs, gang->view->program, on[i], waits), seqs);
+}
+
+static void wait_for_all(struct pw_exec_gang *gang)
+{
+        const struct pw_program_node *node = gang->node;
+
+        wait_for_nodes(gang->launch, node->waits, node->wait_count, gang->view->seqs);
+        wait_for_nodes(gang->launch, node->behind, node->behind_count, gang->view->ahead_seqs);
+        if (!node->has_many_waits)
+                return;
+        wait_for_many(gang, node->image->waits, node->image->wait_count, gang->view->seqs);
+        wait_for_many(gang, node->image->behind, node->image->behind_count, gang->view->ahead_seqs);
+}
+
 static void outputs_set(struct pw_exec_gang *gang, const struct pw_room_head *outcome)
 {
         const struct pw_program_node *node = gang->node;
@@ -110,8 +133,7 @@ enum pw_status pw_gang_run(struct pw_exec_gang *gang)
         bool cancelled = gang->index >= atomic_load_explicit(cancelled_at, memory_order_acquire);
         struct pw_device_board *own = gang->launch->own;
 
-        wait_for_nodes(gang->launch, gang->node->waits, gang->node->wait_count, gang->view->seqs);
-        wait_for_nodes(gang->launch, gang->node->behind, gang->node->behind_count, gang->view->ahead_seqs);
+        wait_for_all(gang);
         if (gang->view->refused != PW_OK)
                 return refuse(gang);
         pw_run_account(gang->view, gang->node);

@@ -3,7 +3,7 @@
 
 struct pw_room_head pw_gang_assemble(struct pw_exec_gang *gang)
 {
-        const struct pw_program_sources *sources = &gang->node->sources;
+        const struct pw_program_sources *sources = gang->node->sources;
         const struct pw_program_room *output = &gang->node->outputs[0];
         struct pw_launch *launch = gang->launch;
         struct pw_error err;

@@ -82,7 +82,10 @@ static void end_if_detached(const struct pw_exec_gang *gang)
 
 static void function_find(struct pw_exec_gang *gang)
 {
-        pw_program_function_find(&gang->launch->programs, gang->view->program, gang->node);
+        struct pw_error err;
+
+        if (pw_program_function_find(&gang->launch->programs, gang->node, &err) != PW_OK)
+                pw_launch_die(gang->launch, &err);
         end_if_detached(gang);
 }
 

@@ -23,27 +23,28 @@ static uint32_t input_layout(const struct pw_exec_gang *gang, const struct pw_ru
 /* The sources of a load are kept for inputs that lie like the last one. */
 static enum pw_status sources_find(struct pw_exec_gang *gang, const struct pw_run_input *input, struct pw_error *ret_err)
 {
-        struct pw_program_node *node = gang->node;
-        struct pw_exec_program *program = gang->view->program;
+        struct pw_program_sources *sources = gang->node->sources;
+        const struct pw_exec_program *program = gang->view->program;
         struct pw_value_layout layout;
         uint32_t place = input_layout(gang, input, &layout);
         struct pw_program_wanted wanted = {
                 .layout = &layout,
-                .to = pw_image_value(program->image, node->outputs[0].value),
-                .to_slice = &program->slices[node->image->slice],
+                .to = pw_image_value(program->image, gang->node->outputs[0].value),
+                .to_slice = &program->slices[gang->node->image->slice],
                 .own_place = place,
-                .op = node->image->op,
+                .op = gang->node->image->op,
         };
 
-        if (node->load_known && node->load_place == place && !memcmp(layout.mesh, node->load_layout.mesh, sizeof layout.mesh) &&
-            !memcmp(&layout.sharding, &node->load_layout.sharding, sizeof layout.sharding))
+        if (sources->layout_known && sources->own_place == place &&
+            !memcmp(layout.mesh, sources->layout.mesh, sizeof layout.mesh) &&
+            !memcmp(&layout.sharding, &sources->layout.sharding, sizeof layout.sharding))
                 return PW_OK;
-        node->load_known = false;
-        if (pw_program_sources_find(program, &wanted, &node->sources, ret_err) != PW_OK)
+        sources->layout_known = false;
+        if (pw_program_sources_find(&gang->launch->programs, gang->node, &wanted, ret_err) != PW_OK)
                 return ret_err->status;
-        node->load_known = true;
-        node->load_layout = layout;
-        node->load_place = place;
+        sources->layout_known = true;
+        sources->layout = layout;
+        sources->own_place = place;
         return PW_OK;
 }
 
@@ -101,7 +102,7 @@ static bool look_again(const struct pw_exec_gang *gang, const struct pw_run_shar
 
 struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input)
 {
-        const struct pw_program_sources *sources = &gang->node->sources;
+        const struct pw_program_sources *sources = gang->node->sources;
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
         struct pw_error err;
 

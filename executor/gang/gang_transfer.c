@@ -105,7 +105,7 @@ static bool receive_done(struct pw_exec_gang *gang, uint32_t place, uint32_t dev
 /* Are the sources that were copied from rooms of other devices still values? A mark says so of the time of this gang. */
 static struct pw_room_head look_again(const struct pw_exec_gang *gang, const struct pw_room_head *outcome)
 {
-        const struct pw_program_sources *sources = &gang->node->sources;
+        const struct pw_program_sources *sources = gang->node->sources;
         const struct pw_exec_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
         bool done = gang->node->image->phase == PW_PHASE_RECV;
         struct pw_room_head fault;
@@ -121,7 +121,7 @@ static struct pw_room_head look_again(const struct pw_exec_gang *gang, const str
 
 struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang)
 {
-        const struct pw_program_sources *sources = &gang->node->sources;
+        const struct pw_program_sources *sources = gang->node->sources;
         const struct pw_exec_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
 

@@ -19,6 +19,14 @@ static enum pw_node_role role_of(const struct pw_exec_program *program, const st
                (sends && node->phase != PW_PHASE_RECV ? PW_ROLE_SENDER : PW_ROLE_NONE);
 }
 
+int32_t pw_program_input_of(const struct pw_exec_program *program, uint32_t value)
+{
+        uint32_t writer = pw_image_value(program->image, value)->first_use;
+        const struct pw_image_node *node = writer < program->image->node_count ? pw_image_node(program->image, writer) : NULL;
+
+        return node && node->kind == PW_NODE_LOAD ? (int32_t)node->input_index : -1;
+}
+
 /* --- values -------------------------------------------------------------------------------------------------------------- */
 
 /* Does the own shard fit into the room that the image gives its value, and that room into the block? */
@@ -38,12 +46,11 @@ static bool value_fits(const struct pw_exec_program *program, const struct pw_im
                                                   room <= pw_image_block(program->image, value->index)->bytes - value->offset);
 }
 
-static struct pw_program_room *rooms_resolve(struct pw_exec_program *program, uint32_t list, uint32_t count)
+static void rooms_resolve(struct pw_exec_program *program, struct pw_program_room *rooms, uint32_t list, uint32_t count)
 {
         const uint32_t *indexes = PW_IMAGE_AT(program->image, uint32_t, list);
-        struct pw_program_room *rooms = pw_program_alloc(program, count, sizeof *rooms);
 
-        for (uint32_t i = 0; rooms && i < count; i++) {
+        for (uint32_t i = 0; i < count; i++) {
                 const struct pw_image_value *value = pw_image_value(program->image, indexes[i]);
                 bool block = value->place == PW_PLACE_BLOCK;
                 if (!value_fits(program, value))
@@ -54,17 +61,15 @@ static struct pw_program_room *rooms_resolve(struct pw_exec_program *program, ui
                         .value = indexes[i],
                         .base = value->index + (block ? 0 : pw_image_block_count(program->image)),
                         .offset = block ? value->offset : 0,
-                        .input = (int32_t)program->input_of[indexes[i]],
+                        .input = pw_program_input_of(program, indexes[i]),
                 };
         }
-        return rooms;
 }
 
-static struct pw_task_value *values_resolve(struct pw_exec_program *program, struct pw_program_room *rooms, uint32_t count)
+static void values_resolve(const struct pw_exec_program *program, struct pw_task_value *values, struct pw_program_room *rooms,
+                           uint32_t count)
 {
-        struct pw_task_value *values = pw_program_alloc(program, count, sizeof *values);
-
-        for (uint32_t i = 0; values && i < count; i++) {
+        for (uint32_t i = 0; i < count; i++) {
                 const struct pw_image_value *value = pw_image_value(program->image, rooms[i].value);
                 const struct pw_exec_program_slice *slice = &program->slices[value->slice];
                 struct pw_box box;
@@ -75,27 +80,79 @@ static struct pw_task_value *values_resolve(struct pw_exec_program *program, str
                 rooms[i].rest =
                         (uint32_t)pw_min_u64(pw_room_bytes(value->shard_bytes) - PW_ROOM_HEAD - values[i].bytes, UINT32_MAX);
         }
-        return values;
+}
+
+/* --- lives of rooms, for the measured peak ------------------------------------------------------------------------------- */
+
+/* Is the room of a value that node `index` reads or writes dead behind it, as far as the own device runs nodes? Other devices may
+ * read it last, as the next node: the receive of a send. */
+static bool is_dead_behind(const struct pw_exec_program *program, const struct pw_program_node *node,
+                           const struct pw_image_value *value)
+{
+        const struct pw_image_node *last;
+
+        if (value->place != PW_PLACE_BLOCK || program->slices[value->slice].place == PW_PLACE_NONE)
+                return false;
+        if (value->last_use == node->index || node->image->kind != PW_NODE_TRANSFER || node->image->phase != PW_PHASE_SEND)
+                return value->last_use == node->index;
+        last = pw_image_node(program->image, value->last_use);
+        return last->kind == PW_NODE_TRANSFER && last->phase == PW_PHASE_RECV && last->send_node == node->index &&
+               role_of(program, last) == PW_ROLE_NONE;
+}
+
+static bool is_among(const struct pw_program_room *rooms, uint32_t count, uint32_t value)
+{
+        for (uint32_t i = 0; i < count; i++)
+                if (rooms[i].value == value)
+                        return true;
+        return false;
+}
+
+static void dead_add(const struct pw_exec_program *program, struct pw_program_node *node, const struct pw_program_room *room)
+{
+        if (room->input >= 0)
+                node->dead_inputs[node->dead_input_count++] = room->value;
+        else
+                node->dead_bytes += pw_room_bytes(pw_image_value(program->image, room->value)->shard_bytes);
+}
+
+static void lives_fill(const struct pw_exec_program *program, struct pw_program_node *node)
+{
+        for (uint32_t i = 0; i < node->image->input_count; i++)
+                if (is_dead_behind(program, node, pw_image_value(program->image, node->inputs[i].value)) &&
+                    !is_among(node->inputs, i, node->inputs[i].value))
+                        dead_add(program, node, &node->inputs[i]);
+        for (uint32_t i = 0; i < node->image->output_count; i++) {
+                const struct pw_image_value *value = pw_image_value(program->image, node->outputs[i].value);
+                if (is_dead_behind(program, node, value))
+                        dead_add(program, node, &node->outputs[i]);
+                if (value->place == PW_PLACE_BLOCK && program->slices[value->slice].place != PW_PLACE_NONE)
+                        node->born_bytes += pw_room_bytes(value->shard_bytes);
+        }
 }
 
 /* --- what a receiver reads ----------------------------------------------------------------------------------------------- */
 
-/* Memory of a program is not given back before the program is: so that of earlier sources serves again, and grows by doubling. */
-static bool sources_alloc(struct pw_exec_program *program, uint32_t places, const struct pw_program_sources *before,
-                          struct pw_program_sources *ret_sources)
+/* Memory of earlier sources serves again. */
+static bool sources_reserve(struct pw_programs *programs, struct pw_program_node *node, uint32_t places)
 {
-        uint32_t capacity = before->capacity * 2 > places ? before->capacity * 2 : places;
+        struct pw_program_sources *sources = node->sources;
+        uint64_t place_bytes = sizeof *sources->places + sizeof *sources->groups + sizeof *sources->sources;
+        uint8_t *memory;
 
-        *ret_sources = *before;
-        if (places <= before->capacity)
+        if (places <= sources->capacity)
                 return true;
-        *ret_sources = (struct pw_program_sources){
-                .capacity = capacity,
-                .places = pw_program_alloc(program, capacity, sizeof *ret_sources->places),
-                .groups = pw_program_alloc(program, capacity, sizeof *ret_sources->groups),
-                .sources = pw_program_alloc(program, capacity, sizeof *ret_sources->sources),
-        };
-        return ret_sources->places && ret_sources->groups && ret_sources->sources;
+        memory = malloc(places * place_bytes);
+        if (!memory)
+                return false;
+        free(sources->sources);
+        node->bytes += (places - sources->capacity) * place_bytes;
+        programs->node_bytes += (places - sources->capacity) * place_bytes;
+        sources->capacity = places;
+        sources->sources = (struct pw_source *)memory;
+        sources->places = (uint32_t *)(sources->sources + places);
+        sources->groups = sources->places + places;
+        return true;
 }
 
 /* Do the groups cover the wanted box? They cover different boxes, so elements are counted. */
@@ -112,34 +169,33 @@ static bool covered(const struct pw_program_sources *sources)
         return elements == pw_box_elements(&sources->to_box);
 }
 
-enum pw_status pw_program_sources_find(struct pw_exec_program *program, const struct pw_program_wanted *wanted,
-                                       struct pw_program_sources *ret_sources, struct pw_error *ret_err)
+enum pw_status pw_program_sources_find(struct pw_programs *programs, struct pw_program_node *node,
+                                       const struct pw_program_wanted *wanted, struct pw_error *ret_err)
 {
         const struct pw_exec_program_slice *slice = wanted->to_slice;
         const struct pw_value_layout *layout = wanted->layout;
+        struct pw_program_sources *found = node->sources;
         struct pw_receiver receiver = { .place = wanted->own_place, .number = slice->place, .at = wanted->at,
                                         .flags = wanted->flags };
-        struct pw_program_sources found;
 
-        if (!sources_alloc(program, pw_mesh_count(layout->mesh), ret_sources, &found))
+        if (!sources_reserve(programs, node, pw_mesh_count(layout->mesh)))
                 return no_memory(ret_err);
-        pw_shard_box(&wanted->to->dims, &wanted->to->sharding, slice->mesh, slice->place, &found.to_box);
-        receiver.wanted = found.to_box;
+        pw_shard_box(&wanted->to->dims, &wanted->to->sharding, slice->mesh, slice->place, &found->to_box);
+        receiver.wanted = found->to_box;
         pw_sources_part(&wanted->to->sharding, slice->mesh, slice->place, &receiver.part, &receiver.part_count);
-        found.count = pw_sources(layout, &receiver, found.places, found.groups);
-        for (uint32_t i = 0; i < found.count; i++) {
-                pw_shard_box(&layout->dims, &layout->sharding, layout->mesh, found.places[i], &found.sources[i].box);
-                found.sources[i].bytes = pw_box_elements(&found.sources[i].box) * pw_dtype_bytes(wanted->to->dtype);
+        found->count = pw_sources(layout, &receiver, found->places, found->groups);
+        for (uint32_t i = 0; i < found->count; i++) {
+                pw_shard_box(&layout->dims, &layout->sharding, layout->mesh, found->places[i], &found->sources[i].box);
+                found->sources[i].bytes = pw_box_elements(&found->sources[i].box) * pw_dtype_bytes(wanted->to->dtype);
         }
-        found.uncovered = !covered(&found);
-        found.rest_is_zero = wanted->op == PW_SUM && pw_sharding_has_partial(&wanted->to->sharding, slice->mesh);
-        *ret_sources = found;
+        found->uncovered = !covered(found);
+        found->rest_is_zero = wanted->op == PW_SUM && pw_sharding_has_partial(&wanted->to->sharding, slice->mesh);
         return PW_OK;
 }
 
-static enum pw_status transfer_resolve(const struct pw_programs *programs, struct pw_exec_program *program,
-                                       struct pw_program_node *node, struct pw_error *ret_err)
+static enum pw_status transfer_resolve(struct pw_programs *programs, struct pw_program_node *node, struct pw_error *ret_err)
 {
+        const struct pw_exec_program *program = node->program;
         const struct pw_image_value *from = pw_image_value(program->image, node->inputs[0].value);
         const struct pw_exec_program_slice *slice = &program->slices[node->image->source_slice];
         struct pw_value_layout layout = { .dims = from->dims, .sharding = from->sharding, .places = slice->places };
@@ -147,7 +203,7 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
         if (!(node->role & PW_ROLE_RECEIVER))
                 return PW_OK;
         memcpy(layout.mesh, slice->mesh, sizeof layout.mesh);
-        return pw_program_sources_find(program, &(struct pw_program_wanted){
+        return pw_program_sources_find(programs, node, &(struct pw_program_wanted){
                 .layout = &layout,
                 .to = pw_image_value(program->image, node->outputs[0].value),
                 .to_slice = &program->slices[node->image->slice],
@@ -155,38 +211,43 @@ static enum pw_status transfer_resolve(const struct pw_programs *programs, struc
                 .at = { .host = (uint16_t)programs->host, .island = (uint16_t)programs->island },
                 .flags = node->image->island_partial,
                 .op = node->image->op,
-        }, &node->sources, ret_err);
+        }, ret_err);
 }
 
 /* --- calls --------------------------------------------------------------------------------------------------------------- */
 
-void pw_program_function_find(const struct pw_programs *programs, struct pw_exec_program *program, struct pw_program_node *node)
+enum pw_status pw_program_function_find(struct pw_programs *programs, struct pw_program_node *node, struct pw_error *ret_err)
 {
-        static const struct pw_error no_memory_for_fault = { .status = PW_NO_MEMORY,
-                                                             .text = "no memory to say why there is no function" };
+        const struct pw_image *image = node->program->image;
         const struct pw_image_function *function =
-                PW_IMAGE_AT(program->image, struct pw_image_function, program->image->functions) + node->image->function;
-        const char *name = pw_image_text(program->image, function->name), *slash = strrchr(name, '/');
+                PW_IMAGE_AT(image, struct pw_image_function, image->functions) + node->image->function;
+        const char *name = pw_image_text(image, function->name), *slash = strrchr(name, '/');
         struct pw_found_function found;
-        struct pw_error fault, *kept;
+        struct pw_error fault;
 
-        if (pw_modules_find(programs->modules, pw_image_text(program->image, function->module), slash ? slash + 1 : name,
-                            function->digest, &found, &fault) == PW_OK) {
+        if (pw_modules_find(programs->modules, pw_image_text(image, function->module), slash ? slash + 1 : name, function->digest,
+                            &found, &fault) == PW_OK) {
                 node->function = found.function;
                 node->module = found.module;
-                return;
+                return PW_OK;
         }
-        kept = pw_program_alloc(program, 1, sizeof fault);
-        if (kept)
-                *kept = fault;
-        node->fault = kept ? kept : &no_memory_for_fault;
+        node->fault = malloc(sizeof fault);
+        if (!node->fault)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to say why there is no function");
+        *node->fault = fault;
+        node->bytes += sizeof fault;
+        programs->node_bytes += sizeof fault;
+        return PW_OK;
 }
 
-static void task_resolve(const struct pw_programs *programs, const struct pw_exec_program *program, struct pw_program_node *node)
+static void call_resolve(const struct pw_programs *programs, struct pw_program_node *node)
 {
+        const struct pw_exec_program *program = node->program;
         const struct pw_exec_program_slice *slice = &program->slices[node->image->slice];
         struct pw_task *task = &node->task;
 
+        values_resolve(program, node->input_values, node->inputs, node->image->input_count);
+        values_resolve(program, node->output_values, node->outputs, node->image->output_count);
         task->input_count = node->image->input_count;
         task->output_count = node->image->output_count;
         task->inputs = node->input_values;
@@ -201,91 +262,132 @@ static void task_resolve(const struct pw_programs *programs, const struct pw_exe
                 task->mesh[a] = slice->mesh[a] ? slice->mesh[a] : 1;
 }
 
-static enum pw_status call_resolve(const struct pw_programs *programs, struct pw_exec_program *program,
-                                   struct pw_program_node *node, struct pw_error *ret_err)
-{
-        node->input_values = values_resolve(program, node->inputs, node->image->input_count);
-        node->output_values = values_resolve(program, node->outputs, node->image->output_count);
-        if (!node->input_values || !node->output_values)
-                return no_memory(ret_err);
-        task_resolve(programs, program, node);
-        return PW_OK;
-}
-
 /* --- waits --------------------------------------------------------------------------------------------------------------- */
 
-/* Append the waits on the devices of `slice` in each island, the own device excepted: that runs in order.
- * `ret_waits` NULL: count. */
-static uint32_t waits_on(const struct pw_programs *programs, const struct pw_exec_program *program, const struct pw_image_node *on,
-                         struct pw_program_wait *ret_waits)
+uint32_t pw_program_waits_on(const struct pw_programs *programs, const struct pw_exec_program *program, uint32_t on,
+                             struct pw_program_wait ret_waits[PW_DEVICES_MAX])
 {
-        const struct pw_exec_program_slice *slice = &program->slices[on->phase == PW_PHASE_SEND ? on->source_slice : on->slice];
+        const struct pw_image_node *node = pw_image_node(program->image, on);
+        const struct pw_exec_program_slice *slice =
+                &program->slices[node->phase == PW_PHASE_SEND ? node->source_slice : node->slice];
         uint32_t count = 0;
 
         for (uint32_t i = 0; i < program->island_count; i++) {
-                for (uint32_t p = 0; p < slice->near_count; p++) {
+                for (uint32_t p = 0; p < slice->near_count && count < PW_DEVICES_MAX; p++) {
                         const struct pw_slice_place *at = &slice->places[slice->near[p]];
-                        if (at->island != program->islands[i] || at->device == programs->device)
-                                continue;
-                        if (ret_waits)
-                                ret_waits[count] = (struct pw_program_wait){ on->seq_slot * program->island_count + i, at->device };
-                        count++;
+                        if (at->island == program->islands[i] && at->device != programs->device)
+                                ret_waits[count++] =
+                                        (struct pw_program_wait){ node->seq_slot * program->island_count + i, at->device };
                 }
         }
         return count;
 }
 
-/* Of the list of nodes at `offset` of the image. */
-struct wait_list { struct pw_program_wait *waits; uint32_t count; };
-static bool waits_resolve(const struct pw_programs *programs, struct pw_exec_program *program, uint32_t offset, uint32_t nodes,
-                          struct wait_list *ret_list)
+/* Append those of a list of nodes at `offset` of the image, as far as `ret_waits` has room: false where it has not. */
+static bool waits_list(const struct pw_programs *programs, const struct pw_exec_program *program, uint32_t offset, uint32_t nodes,
+                       struct pw_program_wait ret_waits[PW_NODE_WAITS_MAX], uint32_t *count)
 {
         const uint32_t *on = PW_IMAGE_AT(program->image, uint32_t, offset);
-        uint32_t count = 0;
 
-        for (uint32_t i = 0; i < nodes; i++)
-                count += waits_on(programs, program, pw_image_node(program->image, on[i]), NULL);
-        if (!count)
-                return true;
-        ret_list->waits = pw_program_alloc(program, count, sizeof *ret_list->waits);
-        for (uint32_t i = 0; ret_list->waits && i < nodes; i++)
-                ret_list->count +=
-                        waits_on(programs, program, pw_image_node(program->image, on[i]), ret_list->waits + ret_list->count);
-        return ret_list->waits != NULL;
-}
-
-static bool order_resolve(const struct pw_programs *programs, struct pw_exec_program *program, struct pw_program_node *node)
-{
-        struct wait_list waits = { NULL, 0 }, behind = { NULL, 0 };
-
-        if (!waits_resolve(programs, program, node->image->waits, node->image->wait_count, &waits) ||
-            !waits_resolve(programs, program, node->image->behind, node->image->behind_count, &behind))
-                return false;
-        node->waits = waits.waits;
-        node->wait_count = waits.count;
-        node->behind = behind.waits;
-        node->behind_count = behind.count;
+        for (uint32_t i = 0; i < nodes; i++) {
+                if (*count > PW_NODE_WAITS_MAX - PW_DEVICES_MAX)
+                        return false;
+                *count += pw_program_waits_on(programs, program, on[i], ret_waits + *count);
+        }
         return true;
 }
 
-enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_exec_program *program, uint32_t index,
-                                       struct pw_error *ret_err)
-{
-        struct pw_program_node *node = &program->nodes[index];
-        const struct pw_image_node *image = pw_image_node(program->image, index);
+/* --- a node -------------------------------------------------------------------------------------------------------------- */
 
-        node->image = image;
-        node->name = pw_image_text(program->image, image->name);
-        node->role = role_of(program, image);
-        if (node->role == PW_ROLE_NONE)
-                return PW_OK;
-        node->inputs = rooms_resolve(program, image->inputs, image->input_count);
-        node->outputs = rooms_resolve(program, image->outputs, image->output_count);
-        if (!node->inputs || !node->outputs || !order_resolve(programs, program, node))
-                return no_memory(ret_err);
-        switch (image->kind) {
-        case PW_NODE_CALL: return call_resolve(programs, program, node, ret_err);
-        case PW_NODE_TRANSFER: return transfer_resolve(programs, program, node, ret_err);
-        default: return PW_OK;
+/* What the parts of a node count. */
+struct node_shape { uint32_t args, values, waits; bool has_sources; };
+
+/* One piece of memory: the node, its rooms, what a function sees of them, sources, waits, dead inputs. */
+static struct pw_program_node *node_new(struct pw_programs *programs, const struct pw_image_node *image,
+                                        const struct node_shape *shape)
+{
+        uint64_t bytes = sizeof(struct pw_program_node) + shape->args * (sizeof(struct pw_program_room) + sizeof(uint32_t)) +
+                         shape->values * sizeof(struct pw_task_value) + shape->waits * sizeof(struct pw_program_wait) +
+                         shape->has_sources * sizeof(struct pw_program_sources);
+        struct pw_program_node *node = malloc(bytes);
+
+        if (!node)
+                return NULL;
+        memset(node, 0, bytes);
+        node->bytes = bytes;
+        programs->node_bytes += bytes;
+        node->inputs = (struct pw_program_room *)(node + 1);
+        node->outputs = node->inputs + (shape->args ? image->input_count : 0);
+        node->input_values = (struct pw_task_value *)(node->inputs + shape->args);
+        node->output_values = node->input_values + (shape->values ? image->input_count : 0);
+        node->sources = (struct pw_program_sources *)(node->input_values + shape->values);
+        node->waits = (struct pw_program_wait *)(node->sources + shape->has_sources);
+        node->dead_inputs = (uint32_t *)(node->waits + shape->waits);
+        node->sources = shape->has_sources ? node->sources : NULL;
+        return node;
+}
+
+void pw_program_node_free(struct pw_programs *programs, struct pw_program_node *node)
+{
+        pw_module_release(node->module);
+        programs->node_bytes -= node->bytes;
+        if (node->sources)
+                free(node->sources->sources);
+        free(node->fault);
+        free(node);
+}
+
+static enum pw_status member_resolve(struct pw_programs *programs, struct pw_program_node *node, struct pw_error *ret_err)
+{
+        rooms_resolve(node->program, node->inputs, node->image->inputs, node->image->input_count);
+        rooms_resolve(node->program, node->outputs, node->image->outputs, node->image->output_count);
+        lives_fill(node->program, node);
+        if (node->image->kind == PW_NODE_TRANSFER)
+                return transfer_resolve(programs, node, ret_err);
+        if (node->image->kind == PW_NODE_CALL)
+                call_resolve(programs, node);
+        return PW_OK;
+}
+
+enum pw_status pw_program_node_resolve(struct pw_programs *programs, struct pw_exec_program *program, uint32_t index,
+                                       struct pw_program_node **ret_node, struct pw_error *ret_err)
+{
+        const struct pw_image_node *image = pw_image_node(program->image, index);
+        struct pw_program_wait waits[PW_NODE_WAITS_MAX];
+        enum pw_node_role role = role_of(program, image);
+        struct node_shape shape = { 0 };
+        uint32_t first = 0;
+        bool has_many_waits = false;
+        struct pw_program_node *node;
+        enum pw_status status = PW_OK;
+
+        if (role != PW_ROLE_NONE) {
+                shape.args = image->input_count + image->output_count;
+                shape.values = image->kind == PW_NODE_CALL ? shape.args : 0;
+                shape.has_sources = image->kind != PW_NODE_CALL && role & PW_ROLE_RECEIVER;
+                has_many_waits = !waits_list(programs, program, image->waits, image->wait_count, waits, &shape.waits);
+                first = shape.waits;
+                has_many_waits = has_many_waits ||
+                        !waits_list(programs, program, image->behind, image->behind_count, waits, &shape.waits);
+                shape.waits = has_many_waits ? 0 : shape.waits;
         }
+        node = node_new(programs, image, &shape);
+        if (!node)
+                return no_memory(ret_err);
+        node->program = program;
+        node->index = index;
+        node->image = image;
+        node->role = (uint8_t)role;
+        node->has_many_waits = has_many_waits;
+        memcpy(node->waits, waits, shape.waits * sizeof *waits);
+        node->wait_count = shape.waits ? first : 0;
+        node->behind = node->waits + node->wait_count;
+        node->behind_count = shape.waits - node->wait_count;
+        if (role != PW_ROLE_NONE)
+                status = member_resolve(programs, node, ret_err);
+        if (status == PW_OK)
+                *ret_node = node;
+        else
+                pw_program_node_free(programs, node);
+        return status;
 }

@@ -22,6 +22,7 @@ static void runs_clear(struct pw_runs *runs)
                 view_free(view);
         pw_table_done(&runs->by_line);
         runs->by_line = (struct pw_table){ 0 };
+        runs->bytes = 0;
         runs->last = NULL;
 }
 
@@ -178,13 +179,24 @@ static uint64_t result_bytes(const struct pw_exec_program *program)
         return bytes;
 }
 
-static bool view_reserve(struct pw_run_view *view, const struct pw_image *image)
+static uint64_t view_bytes(const struct pw_run_view *view)
 {
-        uint32_t bases = pw_image_block_count(image) + image->result_count, inputs = image->input_count;
+        return view->base_capacity * sizeof *view->bases + view->input_capacity * sizeof(struct pw_room_head *);
+}
 
-        return (bases <= view->base_capacity || pw_grow((void **)&view->bases, &view->base_capacity, bases, sizeof *view->bases)) &&
-               (inputs <= view->input_capacity ||
-                pw_grow((void **)&view->in_place, &view->input_capacity, inputs, sizeof(struct pw_room_head *)));
+static bool view_reserve(struct pw_runs *runs, struct pw_run_view *view)
+{
+        const struct pw_image *image = view->program->image;
+        uint32_t bases = pw_image_block_count(image) + image->result_count, inputs = image->input_count;
+        uint64_t before_bytes = view_bytes(view);
+        bool reserved;
+
+        reserved = (bases <= view->base_capacity ||
+                    pw_grow((void **)&view->bases, &view->base_capacity, bases, sizeof *view->bases)) &&
+                   (inputs <= view->input_capacity ||
+                    pw_grow((void **)&view->in_place, &view->input_capacity, inputs, sizeof(struct pw_room_head *)));
+        runs->bytes += view_bytes(view) - before_bytes;
+        return reserved;
 }
 
 void pw_run_refuse(struct pw_run_view *view, const struct pw_error *err)
@@ -215,7 +227,7 @@ static enum pw_status view_fill(struct pw_runs *runs, struct pw_run_view *view, 
         view->refused = PW_OK;
         if (status != PW_OK)
                 return status;
-        if (!view_reserve(view, view->program->image))
+        if (!view_reserve(runs, view))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a run");
         if (view->base_capacity)
                 memset(view->bases, 0, view->base_capacity * sizeof *view->bases);
@@ -235,8 +247,6 @@ static struct pw_run_view *view_new(struct pw_runs *runs, uint32_t line)
 {
         struct pw_run_view *view;
 
-        if (runs->by_line.count >= PW_RUNS_MAX)
-                runs_clear(runs);
         view = calloc(1, sizeof *view);
         if (!view)
                 return NULL;
@@ -250,9 +260,12 @@ static struct pw_run_view *view_new(struct pw_runs *runs, uint32_t line)
 
 enum pw_status pw_runs_open(struct pw_runs *runs, uint32_t line, struct pw_run_view **ret_view, struct pw_error *ret_err)
 {
-        struct pw_run_view *view = pw_table_get(&runs->by_line, line);
+        struct pw_run_view *view;
         enum pw_status status = PW_OK;
 
+        if (runs->by_line.count > PW_RUNS_MAX || runs->bytes > PW_RUNS_BYTES)
+                runs_clear(runs);
+        view = pw_table_get(&runs->by_line, line);
         if (!view)
                 view = view_new(runs, line);
         if (!view)
@@ -280,13 +293,13 @@ static void bytes_dead(struct pw_run_view *view, uint64_t bytes)
 
 void pw_run_account(struct pw_run_view *view, const struct pw_program_node *node)
 {
-        bytes_dead(view, node->dead_bytes);
-        for (uint32_t i = 0; i < node->dead_input_count; i++) {
-                uint32_t value = node->dead_inputs[i];
-                if (!pw_run_input(view, view->program->input_of[value])->in_place)
-                        bytes_dead(view, pw_room_bytes(pw_image_value(view->program->image, value)->shard_bytes));
-        }
         if (node->image->kind != PW_NODE_LOAD || !pw_run_input(view, node->image->input_index)->in_place)
                 view->live_bytes += node->born_bytes;
         view->peak_bytes = pw_max_u64(view->peak_bytes, view->live_bytes);
+        bytes_dead(view, node->dead_bytes);
+        for (uint32_t i = 0; i < node->dead_input_count; i++) {
+                uint32_t value = node->dead_inputs[i];
+                if (!pw_run_input(view, (uint32_t)pw_program_input_of(view->program, value))->in_place)
+                        bytes_dead(view, pw_room_bytes(pw_image_value(view->program->image, value)->shard_bytes));
+        }
 }

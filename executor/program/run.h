@@ -10,6 +10,7 @@
 #include "executor/program/segments.h"
 
 #define PW_RUNS_MAX 4096u /* views that are kept */
+#define PW_RUNS_BYTES (UINT64_C(4) << 20) /* of the places that they know, but for those of the last one */
 
 struct pw_run_view {
         uint64_t run;                   /* number; 0: not filled yet */
@@ -21,7 +22,7 @@ struct pw_run_view {
         _Atomic uint64_t *seqs, *ahead_seqs;
         uint8_t **bases;                /* own rooms: blocks, then results; NULL where the device has no part */
         struct pw_room_head **in_place; /* per input: where it lies on this device, if its load is skipped; else NULL */
-        uint64_t live_bytes, peak_bytes;/* of rooms on this device that hold values of the run */
+        uint64_t live_bytes, peak_bytes;/* of rooms on this device that hold values of the run: behind its last node; the most */
         enum pw_status refused;         /* other than PW_OK: its rooms cannot hold its values, so nothing of it runs here; why: */
         char why[160];
 };
@@ -29,6 +30,7 @@ struct pw_run_view {
 struct pw_runs {
         struct pw_table by_line;
         struct pw_run_view *last;       /* the one got last */
+        uint64_t bytes;                 /* of places of all views */
         struct pw_programs *programs;   /* borrowed */
         struct pw_segments *segments;   /* borrowed */
 };
@@ -73,7 +75,7 @@ PW_MUST_CHECK enum pw_status pw_run_place_input(struct pw_run_view *view, struct
                                                 struct pw_error *ret_err);
 /* Nothing of the run runs here from now on, as `err` says. */
 void pw_run_refuse(struct pw_run_view *view, const struct pw_error *err);
-/* Account the rooms that are dead before `node` and those that it makes alive. */
+/* Account the rooms that `node` makes alive, and those that are dead behind it: nothing is alive between two nodes only. */
 void pw_run_account(struct pw_run_view *view, const struct pw_program_node *node);
 
 #endif
