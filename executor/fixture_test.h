@@ -62,7 +62,7 @@ struct build {
         struct pw_image_result results[64];
         struct { uint32_t devices[PW_DEVICES_MAX], count, mesh[PW_MESH_AXES_MAX]; uint64_t block_bytes; } slices[4];
         uint32_t pool[4 * BUILD_MAX]; /* lists of indexes */
-        char text[65536];             /* texts and params */
+        char text[4 * 65536];         /* texts and params */
         uint32_t value_count, node_count, function_count, input_count, result_count, slice_count, pool_count, text_bytes, seq_count;
 };
 struct build *build_new(void);

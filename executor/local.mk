@@ -34,8 +34,8 @@ tests_integration_modules_other_abi_la_SOURCES = tests/integration/modules/other
 tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 
 executor_tests = executor/gang/guard_test executor/launch_test executor/launch_wait_test executor/program/module_test \
-	executor/gang/failure_test executor/gang/spoil_test executor/program/place_test executor/program/segments_test \
-	executor/options_test executor/describe_test executor/modules/pw_test tests/conformance/device_test
+	executor/gang/failure_test executor/gang/spoil_test executor/program/nodes_test executor/program/place_test \
+	executor/program/segments_test executor/options_test executor/describe_test executor/modules/pw_test tests/conformance/device_test
 check_PROGRAMS += $(executor_tests) executor/launch_bench
 TESTS += $(executor_tests)
 executor_test_libraries = executor/libexecutor.la $(CMOCKA_LIBS)
@@ -50,6 +50,8 @@ executor_gang_failure_test_SOURCES = executor/gang/failure_test.c executor/gang/
 executor_gang_failure_test_LDADD = $(executor_test_libraries)
 executor_gang_spoil_test_SOURCES = executor/gang/spoil_test.c executor/gang/failure.h $(executor_fixture)
 executor_gang_spoil_test_LDADD = $(executor_test_libraries)
+executor_program_nodes_test_SOURCES = executor/program/nodes_test.c $(executor_fixture)
+executor_program_nodes_test_LDADD = $(executor_test_libraries)
 executor_program_place_test_SOURCES = executor/program/place_test.c $(executor_fixture)
 executor_program_place_test_LDADD = $(executor_test_libraries)
 executor_program_module_test_LDADD = $(executor_test_libraries)
