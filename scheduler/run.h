@@ -76,10 +76,8 @@ struct pw_run {
         const char *client;     /* for listings: the client of its program; may be NULL */
         struct pw_program_row *row;
         enum pw_run_state state; /* pw_live_step() */
-        bool sequential, cancelled;
-        bool deadline_kept;     /* deadline_us was asked for: it counts to the last gang, else to admission */
-        bool deadline_cut;      /* it is what cancelling left it, less than was asked for */
-        bool deadline_over;     /* it has passed: deadline_us is when it is looked at again */
+        bool sequential, cancelled, deadline_kept; /* deadline_us was asked for: it counts to the last gang, else to admission */
+        bool deadline_cut, deadline_over; /* it is what cancelling left; it has passed, and is when one looks again */
         uint64_t submitted_us, deadline_us; /* absolute; 0: the scheduler's default */
         uint32_t input_count, result_count;
         struct pw_input_place *inputs;

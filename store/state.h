@@ -129,8 +129,7 @@ struct segment {
         struct pw_segment_layout layout;
         struct tenant *tenant;
         struct session *session;   /* its producer, also when that ended; NULL: none */
-        bool ended, dead;          /* the session; its process */
-        bool frozen;               /* the daemon is its producer */
+        bool ended, dead, frozen;  /* the session; its process; the daemon is its producer */
         bool idle_told, awaited;   /* awaited: FUTURES: a request may be told that it waits in vain when the next one is decided */
         struct pw_map map;
         struct pw_hint_page *hints;

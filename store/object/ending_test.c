@@ -235,7 +235,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_session), cmocka_unit_test(test_dead_meanwhile), cmocka_unit_test(test_segment_removed),
-                cmocka_unit_test(test_let_go_before), cmocka_unit_test(test_extent), cmocka_unit_test(test_holes), cmocka_unit_test(test_holes_frozen),
+                cmocka_unit_test(test_let_go_before), cmocka_unit_test(test_extent), cmocka_unit_test(test_holes),
+                cmocka_unit_test(test_holes_frozen),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
