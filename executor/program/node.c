@@ -29,57 +29,55 @@ int32_t pw_program_input_of(const struct pw_exec_program *program, uint32_t valu
 
 /* --- values -------------------------------------------------------------------------------------------------------------- */
 
-/* Does the own shard fit into the room that the image gives its value, and that room into the block? */
-static bool value_fits(const struct pw_exec_program *program, const struct pw_image_value *value)
+/* Does the own shard, `box`, fit into the room that the image gives its value, and that room into the block? */
+static bool value_fits(const struct pw_image *image, const struct pw_image_value *value, const struct pw_box *box)
 {
-        const struct pw_exec_program_slice *slice = &program->slices[value->slice];
         uint64_t bytes, room = pw_room_bytes(value->shard_bytes);
-        struct pw_box box;
 
-        if (slice->place == PW_PLACE_NONE)
-                return true;
-        pw_shard_box(&value->dims, &value->sharding, slice->mesh, slice->place, &box);
-        if (!pw_mul_ok(pw_box_elements(&box), pw_dtype_bytes(value->dtype), &bytes) || bytes > value->shard_bytes ||
+        if (!pw_mul_ok(pw_box_elements(box), pw_dtype_bytes(value->dtype), &bytes) || bytes > value->shard_bytes ||
             room < value->shard_bytes)
                 return false;
-        return value->place != PW_PLACE_BLOCK || (value->offset <= pw_image_block(program->image, value->index)->bytes &&
-                                                  room <= pw_image_block(program->image, value->index)->bytes - value->offset);
+        return value->place != PW_PLACE_BLOCK || (value->offset <= pw_image_block(image, value->index)->bytes &&
+                                                  room <= pw_image_block(image, value->index)->bytes - value->offset);
 }
 
-static void rooms_resolve(struct pw_exec_program *program, struct pw_program_room *rooms, uint32_t list, uint32_t count)
+/* The room of a value, and of a call, whose `ret_value` is not NULL, what the function sees of it. */
+static void room_resolve(struct pw_exec_program *program, uint32_t index, struct pw_program_room *ret_room,
+                         struct pw_task_value *ret_value)
+{
+        const struct pw_image *image = program->image;
+        const struct pw_image_value *value = pw_image_value(image, index);
+        const struct pw_exec_program_slice *slice = &program->slices[value->slice];
+        bool block = value->place == PW_PLACE_BLOCK;
+        struct pw_box box;
+
+        *ret_room = (struct pw_program_room){ .value = index,
+                                              .base = value->index + (block ? 0 : pw_image_block_count(image)),
+                                              .offset = block ? value->offset : 0,
+                                              .input = pw_program_input_of(program, index) };
+        if (slice->place == PW_PLACE_NONE)
+                return;
+        pw_shard_box(&value->dims, &value->sharding, slice->mesh, slice->place, &box);
+        if (!value_fits(image, value, &box))
+                pw_error_set(&program->fault, PW_PROTOCOL, "value %u of %s does not fit into its room of %lu bytes", index,
+                             pw_image_text(image, image->name), (unsigned long)value->shard_bytes);
+        if (!ret_value)
+                return;
+        ret_value->dtype = value->dtype;
+        ret_value->dims = pw_box_dims(&box);
+        ret_value->bytes = pw_box_elements(&box) * pw_dtype_bytes(value->dtype);
+        ret_room->rest =
+                (uint32_t)pw_min_u64(pw_room_bytes(value->shard_bytes) - PW_ROOM_HEAD - ret_value->bytes, UINT32_MAX);
+}
+
+/* Of the list of values at `list` of the image; `ret_values` NULL: of no call. */
+static void rooms_resolve(struct pw_exec_program *program, uint32_t list, uint32_t count, struct pw_program_room *ret_rooms,
+                          struct pw_task_value *ret_values)
 {
         const uint32_t *indexes = PW_IMAGE_AT(program->image, uint32_t, list);
 
-        for (uint32_t i = 0; i < count; i++) {
-                const struct pw_image_value *value = pw_image_value(program->image, indexes[i]);
-                bool block = value->place == PW_PLACE_BLOCK;
-                if (!value_fits(program, value))
-                        pw_error_set(&program->fault, PW_PROTOCOL,
-                                     "value %u of %s does not fit into its room of %lu bytes", indexes[i],
-                                     pw_image_text(program->image, program->image->name), (unsigned long)value->shard_bytes);
-                rooms[i] = (struct pw_program_room){
-                        .value = indexes[i],
-                        .base = value->index + (block ? 0 : pw_image_block_count(program->image)),
-                        .offset = block ? value->offset : 0,
-                        .input = pw_program_input_of(program, indexes[i]),
-                };
-        }
-}
-
-static void values_resolve(const struct pw_exec_program *program, struct pw_task_value *values, struct pw_program_room *rooms,
-                           uint32_t count)
-{
-        for (uint32_t i = 0; i < count; i++) {
-                const struct pw_image_value *value = pw_image_value(program->image, rooms[i].value);
-                const struct pw_exec_program_slice *slice = &program->slices[value->slice];
-                struct pw_box box;
-                pw_shard_box(&value->dims, &value->sharding, slice->mesh, slice->place, &box);
-                values[i].dtype = value->dtype;
-                values[i].dims = pw_box_dims(&box);
-                values[i].bytes = pw_box_elements(&box) * pw_dtype_bytes(value->dtype);
-                rooms[i].rest =
-                        (uint32_t)pw_min_u64(pw_room_bytes(value->shard_bytes) - PW_ROOM_HEAD - values[i].bytes, UINT32_MAX);
-        }
+        for (uint32_t i = 0; i < count; i++)
+                room_resolve(program, indexes[i], &ret_rooms[i], ret_values ? &ret_values[i] : NULL);
 }
 
 /* --- lives of rooms, for the measured peak ------------------------------------------------------------------------------- */
@@ -240,14 +238,12 @@ enum pw_status pw_program_function_find(struct pw_programs *programs, struct pw_
         return PW_OK;
 }
 
-static void call_resolve(const struct pw_programs *programs, struct pw_program_node *node)
+static void task_resolve(const struct pw_programs *programs, struct pw_program_node *node)
 {
         const struct pw_exec_program *program = node->program;
         const struct pw_exec_program_slice *slice = &program->slices[node->image->slice];
         struct pw_task *task = &node->task;
 
-        values_resolve(program, node->input_values, node->inputs, node->image->input_count);
-        values_resolve(program, node->output_values, node->outputs, node->image->output_count);
         task->input_count = node->image->input_count;
         task->output_count = node->image->output_count;
         task->inputs = node->input_values;
@@ -339,13 +335,17 @@ void pw_program_node_free(struct pw_programs *programs, struct pw_program_node *
 
 static enum pw_status member_resolve(struct pw_programs *programs, struct pw_program_node *node, struct pw_error *ret_err)
 {
-        rooms_resolve(node->program, node->inputs, node->image->inputs, node->image->input_count);
-        rooms_resolve(node->program, node->outputs, node->image->outputs, node->image->output_count);
+        bool is_call = node->image->kind == PW_NODE_CALL;
+
+        rooms_resolve(node->program, node->image->inputs, node->image->input_count, node->inputs,
+                      is_call ? node->input_values : NULL);
+        rooms_resolve(node->program, node->image->outputs, node->image->output_count, node->outputs,
+                      is_call ? node->output_values : NULL);
         lives_fill(node->program, node);
         if (node->image->kind == PW_NODE_TRANSFER)
                 return transfer_resolve(programs, node, ret_err);
-        if (node->image->kind == PW_NODE_CALL)
-                call_resolve(programs, node);
+        if (is_call)
+                task_resolve(programs, node);
         return PW_OK;
 }
 
