@@ -262,9 +262,6 @@ enum pw_status pw_result_check(const struct pw_result_live *result, const struct
             (one && message->place < open->room_count && open->rooms[message->place].host != message->host))
                 return pw_error_set(ret_err, PW_PROTOCOL, "host %u tells of result %u of run %lu, and has no such place of it",
                                     message->host, open->index, number);
-        if (message->kind == PW_CORE_LOST && message->status == PW_NOT_READY)
-                return pw_error_set(ret_err, PW_PROTOCOL, "result %u of run %lu is lost by an error that is none", open->index,
-                                    number);
         return PW_OK;
 }
 
