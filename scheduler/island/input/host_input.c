@@ -122,7 +122,7 @@ void pw_host_inputs_leave(struct pw_host_run *run)
                 if (!result)
                         continue;
                 run->inputs[i].result = NULL;
-                result->read_by--;
-                pw_host_result_left(result);
+                if (!--result->read_by && result->released)
+                        pw_host_result_left(result);
         }
 }
