@@ -70,7 +70,7 @@ static uint64_t most_of(struct it_host *host)
         uint64_t most = 0;
 
         for (uint32_t i = 0; i < count; i++)
-                most = pw_max_u64(most, attack_private_bytes(executors[i]));
+                most = pw_max_u64(most, attack_anonymous_bytes(executors[i]));
         return most;
 }
 

@@ -106,7 +106,7 @@ static void look(struct it_host *host)
                         assert_int_equal(it_number(memory, row, "bytes"), 0);
         pw_listing_free(memory);
         for (uint32_t i = 0; i < count; i++) {
-                uint64_t bytes = attack_private_bytes(executors[i]);
+                uint64_t bytes = attack_anonymous_bytes(executors[i]);
                 most = bytes > most ? bytes : most;
         }
         fprintf(stderr, "the daemon has %d MiB of its own, an executor %d MiB at most\n", (int)(daemon_bytes / MIB),
