@@ -111,8 +111,8 @@ static enum pw_status check(const struct pw_link *link, const struct pw_link_pee
                 return pw_error_set(ret_err, PW_PROTOCOL, "host %u says that it has frame %lu, of %lu", host,
                                     (unsigned long)peer->stand.received, (unsigned long)link->sent);
         if (same && peer->stand.term < link->term && (link->acked || link->received))
-                return pw_error_set(ret_err, PW_PROTOCOL, "host %u goes back from term %lu to %lu", host, (unsigned long)link->term,
-                                    (unsigned long)peer->stand.term);
+                return pw_error_set(ret_err, PW_BUSY, "host %u said where it stands in term %lu before the two met in term %lu: "
+                                    "call again", host, (unsigned long)peer->stand.term, (unsigned long)link->term);
         return PW_OK;
 }
 

@@ -9,7 +9,7 @@
  *
  * Of two hosts the one with the lower number *decides* which connection is theirs, so that the two agree when both call: it meets
  * when it has read the other's hello, and answers with its stand; the other one meets when it has read that answer. Who has met
- * shuts the connection that was theirs before, and its own calls that are under way; the one that does not decide, all others.
+ * shuts the connection that was theirs before, and its own calls that are under way.
  * After a break the one that decides leaves the first call to the other for a beat: else each could shut for ever what the other
  * had just met on.
  *
@@ -105,8 +105,8 @@ struct pw_link_met {
 };
 /* A connection is to be theirs: `peer` is what the other side said last. It takes the place of the one before.
  * Errors: PW_PROTOCOL (an earlier epoch; a stand that cannot be), PW_EXISTS (the same epoch of another process: a machine that was
- * cloned, a state dir that two share), PW_BUSY (this side gave the other up after it had said hello: call again); nothing has
- * changed then. */
+ * cloned, a state dir that two share), PW_BUSY (one of the two has gone on to a later term since it said hello: call again);
+ * nothing has changed then. */
 PW_MUST_CHECK enum pw_status pw_link_meet(struct pw_link *link, const struct pw_link_peer *peer, uint64_t now_us,
                                           struct pw_link_met *ret_met, struct pw_error *ret_err);
 /* That connection is over. */

@@ -1,4 +1,4 @@
-/* Two ends of a link in virtual time. */
+/* Two peers in virtual time. */
 #include "cluster/link_ends_test.h"
 
 #include "base/transition.h"
@@ -26,6 +26,8 @@ static void note(void *context, const struct pw_transition *transition)
         pw_transition_format(transition, line);
         if (getenv("PW_LINK_TRACE"))
                 fprintf(stderr, "%lu %s\n", (unsigned long)scene->now_us, line);
+        if (strncmp(line, "link=", 5))
+                return;
         snprintf(scene->trace + length, sizeof scene->trace - length, "%s\n", line);
 }
 static const struct pw_observer observer = { note, NULL };
@@ -34,38 +36,6 @@ void ends_expect(const char *trace)
 {
         assert_string_equal(scene->trace, trace);
         scene->trace[0] = 0;
-}
-
-void ends_begin_one(uint32_t at)
-{
-        struct end *end = &scene->ends[at];
-        struct pw_link_params params = { .own = 4 + at, .host = 5 - at, .own_epoch = scene->ends[at].epoch + 1,
-                                         .lease_us = LEASE_US, .beat_us = BEAT_US, .window = WINDOW,
-                                         .kept_bytes_max = 1 << 20, .observer = &observer };
-
-        end->epoch++;
-        end->life++;
-        end->serials[0] = end->serials[1] = end->works_open = 0;
-        assert_int_equal(pw_link_new(&params, &end->link, NULL), PW_OK);
-}
-
-void ends_begin(uint64_t seed)
-{
-        scene = calloc(1, sizeof *scene);
-        assert_non_null(scene);
-        scene->seed = scene->random = seed;
-        scene->now_us = SECOND;
-        for (uint32_t at = 0; at < 2; at++) {
-                scene->ends[at].epoch = 100;
-                ends_begin_one(at);
-        }
-}
-
-void ends_done(void)
-{
-        for (uint32_t at = 0; at < 2; at++)
-                pw_link_free(scene->ends[at].link);
-        free(scene);
 }
 
 /* --- connections ------------------------------------------------------------------------------------------------------------ */
@@ -84,44 +54,14 @@ static void put(struct connection *connection, uint32_t to, const struct item *i
         way->items[(way->first + way->count++) % ITEMS].at_us = at_us;
 }
 
-void ends_shut(struct connection *connection, uint32_t at)
+static struct connection *connection_of(uint64_t number)
 {
-        struct end *end = &scene->ends[at];
+        struct connection *connection = &scene->connections[number % CONNECTIONS];
 
-        if (!connection->open[at])
-                return;
-        connection->open[at] = false;
-        if (connection->number[at])
-                pw_link_break(end->link, connection->number[at], scene->now_us);
-        else if (connection->called_by[at])
-                pw_link_call_failed(end->link, scene->now_us);
+        return connection->number == number ? connection : NULL;
 }
 
-struct pw_link_peer ends_hello(uint32_t at)
-{
-        return (struct pw_link_peer){ scene->ends[at].epoch, scene->ends[at].epoch * 7, pw_link_stand(scene->ends[at].link) };
-}
-
-static void call(uint32_t at)
-{
-        for (uint32_t i = 0; i < CONNECTIONS; i++) {
-                struct connection *connection = &scene->connections[i];
-
-                if (connection->open[0] || connection->open[1])
-                        continue;
-                *connection = (struct connection){ .open = { true, true } };
-                connection->called_by[at] = true;
-                if (!scene->calm && ends_below(3) == 0) { /* nobody there */
-                        ends_shut(connection, 0);
-                        ends_shut(connection, 1);
-                        return;
-                }
-                put(connection, 0, &(struct item){ .kind = HELLO, .peer = ends_hello(1) });
-                put(connection, 1, &(struct item){ .kind = HELLO, .peer = ends_hello(0) });
-                return;
-        }
-        ends_must(false, "no place for a connection");
-}
+/* --- what is around a peer -------------------------------------------------------------------------------------------------- */
 
 static void new_life(struct end *end)
 {
@@ -129,35 +69,103 @@ static void new_life(struct end *end)
         end->serials[0] = end->serials[1] = end->works_open = 0;
 }
 
-static bool meet(struct connection *connection, uint32_t at, const struct pw_link_peer *peer)
+static uint64_t begin_connection(void *context, struct pw_peer *peer)
 {
-        struct end *end = &scene->ends[at];
-        struct pw_link_met met;
-        struct pw_error err;
-        enum pw_status status = pw_link_meet(end->link, peer, scene->now_us, &met, &err);
+        uint32_t at = (uint32_t)((struct end *)context - scene->ends);
+        struct connection *connection = &scene->connections[++scene->numbers % CONNECTIONS];
 
-        if (status != PW_OK) {
-                ends_must(status == PW_BUSY || status == PW_PROTOCOL, "a meeting failed in another way");
-                ends_must(status == PW_BUSY || peer->epoch < scene->ends[!at].epoch, err.text);
-                ends_shut(connection, at);
-                return false;
-        }
-        if (met.ended_term)
-                new_life(end);
-        end->heard_us = scene->now_us;
-        for (uint32_t i = 0; i < CONNECTIONS; i++)
-                if (&scene->connections[i] != connection &&
-                    (at == 1 || scene->connections[i].number[at] || scene->connections[i].called_by[at]))
-                        ends_shut(&scene->connections[i], at);
-        connection->number[at] = met.connection;
-        return true;
+        (void)peer;
+        ends_must(!connection->open[0] && !connection->open[1], "no place for a connection");
+        *connection = (struct connection){ .number = scene->numbers, .open = { true, true } };
+        put(connection, at, &(struct item){ .kind = !scene->calm && ends_below(3) == 0 ? REFUSED : CONNECTED });
+        return connection->number;
 }
 
-static void read_head(struct connection *connection, uint32_t at, const struct item *item)
+static void say_hello(void *context, uint64_t number, const struct pw_hello *hello)
+{
+        put(connection_of(number), !((struct end *)context - scene->ends), &(struct item){ .kind = HELLO, .hello = *hello });
+}
+
+static void shut(void *context, uint64_t number)
+{
+        connection_of(number)->open[(struct end *)context - scene->ends] = false;
+}
+
+static void met(void *context, struct pw_peer *peer, const struct pw_link_met *met)
+{
+        struct end *end = context;
+
+        (void)peer;
+        if (met->ended_term)
+                new_life(end);
+        end->heard_us = scene->now_us;
+}
+
+static void gave_up(void *context, struct pw_peer *peer, const struct pw_error *why)
+{
+        struct end *end = context;
+
+        ends_must(scene->now_us >= end->heard_us + LEASE_US && strstr(why->text, "was not heard"), "given up too early");
+        ends_must(!pw_peer_next(peer, &(struct pw_peer_writing){ 0 }), "something is written to who was given up");
+        end->given_up++;
+        new_life(end);
+}
+
+static const struct pw_peer_port port = { begin_connection, say_hello, shut, met, gave_up };
+
+void ends_begin_one(uint32_t at)
+{
+        struct end *end = &scene->ends[at];
+        struct pw_peer_params params = { .link = { .own = 4 + at, .host = 5 - at, .own_epoch = end->epoch + 1,
+                                                   .lease_us = LEASE_US, .beat_us = BEAT_US, .window = WINDOW,
+                                                   .kept_bytes_max = 1 << 20, .observer = &observer },
+                                         .own = &end->own, .name = at ? "h4" : "h5", .port = &port, .context = end };
+
+        end->epoch++;
+        end->own = (struct pw_hello){ .version = PW_PEER_VERSION, .incarnation = 9, .cluster = "c", .name = at ? "h5" : "h4",
+                                      .host = 4 + at, .peer = { .epoch = end->epoch, .instance = end->epoch * 7 } };
+        new_life(end);
+        assert_int_equal(pw_peer_new(&params, &end->peer, NULL), PW_OK);
+        end->link = end->peer->link;
+}
+
+void ends_begin(uint64_t seed)
+{
+        scene = calloc(1, sizeof *scene);
+        assert_non_null(scene);
+        scene->seed = scene->random = seed;
+        scene->now_us = SECOND;
+        for (uint32_t at = 0; at < 2; at++) {
+                scene->ends[at].epoch = 100;
+                ends_begin_one(at);
+        }
+}
+
+void ends_done(void)
+{
+        for (uint32_t at = 0; at < 2; at++)
+                pw_peer_free(scene->ends[at].peer);
+        free(scene);
+}
+
+void ends_shut(struct connection *connection, uint32_t at)
+{
+        if (!connection->open[at])
+                return;
+        connection->open[at] = false;
+        pw_peer_closed(scene->ends[at].peer, connection->number, scene->now_us);
+}
+
+struct pw_link_peer ends_hello(uint32_t at)
+{
+        return (struct pw_link_peer){ scene->ends[at].epoch, scene->ends[at].epoch * 7, pw_link_stand(scene->ends[at].link) };
+}
+
+static void read_head(const struct connection *connection, uint32_t at, const struct item *item)
 {
         struct end *end = &scene->ends[at];
         struct pw_error err;
-        enum pw_status status = pw_link_receive(end->link, connection->number[at], &item->head, scene->now_us, &err);
+        enum pw_status status = pw_peer_head(end->peer, connection->number, &item->head, scene->now_us, &err);
 
         ends_must(status == PW_OK || status == PW_EXISTS || status == PW_GONE, err.text);
         if (status != PW_GONE)
@@ -176,19 +184,23 @@ static void read_head(struct connection *connection, uint32_t at, const struct i
         ends_must(end->works_open <= WINDOW, "more works than the window");
 }
 
+static void read_hello(const struct connection *connection, uint32_t at, const struct pw_hello *hello)
+{
+        struct pw_error err;
+        enum pw_status status = pw_peer_hello(scene->ends[at].peer, connection->number, hello, NULL, scene->now_us, &err);
+
+        ends_must(status == PW_OK || status == PW_BUSY || status == PW_PROTOCOL, "a meeting failed in another way");
+        ends_must(status != PW_PROTOCOL || hello->peer.epoch < scene->ends[!at].epoch, err.text);
+}
+
 static void read_item(struct connection *connection, uint32_t at, const struct item *item)
 {
-        struct pw_link_peer peer = item->peer;
-
-        if (item->kind == HEAD)
-                read_head(connection, at, item);
-        else if (item->kind == HELLO && at == 1)
-                connection->hello = peer; /* the answer comes next */
-        else if (item->kind == HELLO && meet(connection, at, &peer))
-                put(connection, 1, &(struct item){ .kind = PROCEED, .peer = ends_hello(0) });
-        else if (item->kind == PROCEED)
-                (void)meet(connection, at, &(struct pw_link_peer){ connection->hello.epoch, connection->hello.instance,
-                                                                   peer.stand });
+        switch (item->kind) {
+        case CONNECTED: pw_peer_connected(scene->ends[at].peer, connection->number, scene->now_us); break;
+        case REFUSED: connection->open[!at] = false; ends_shut(connection, at); break;
+        case HELLO: read_hello(connection, at, &item->hello); break;
+        case HEAD: read_head(connection, at, item); break;
+        }
 }
 
 /* All that has come by now. */
@@ -216,51 +228,24 @@ struct said { uint64_t life, serial; };
 
 static void write_all(uint32_t at)
 {
-        struct end *end = &scene->ends[at];
-        const struct pw_link_frame *frame;
+        struct pw_peer *peer = scene->ends[at].peer;
+        struct pw_peer_writing writing;
 
-        for (uint32_t i = 0; i < CONNECTIONS; i++) {
-                struct connection *connection = &scene->connections[i];
+        while (pw_peer_next(peer, &writing)) {
+                struct item item = { .kind = HEAD, .head = writing.head };
 
-                if (!connection->open[at] || connection->number[at] != end->link->connection)
-                        continue;
-                while ((frame = pw_link_next(end->link))) {
-                        struct item item = { .kind = HEAD, .head = pw_link_head(end->link, frame) };
-
-                        memcpy(&item.life, frame->data, 8);
-                        memcpy(&item.serial, frame->data + 8, 8);
-                        put(connection, !at, &item);
-                        pw_link_wrote(end->link, frame, scene->now_us);
+                if (writing.frame) {
+                        memcpy(&item.life, writing.frame->data, 8);
+                        memcpy(&item.serial, writing.frame->data + 8, 8);
                 }
+                put(connection_of(writing.connection), !at, &item);
+                pw_peer_wrote(peer, &writing, scene->now_us);
         }
-}
-
-static void beat(uint32_t at)
-{
-        struct end *end = &scene->ends[at];
-
-        for (uint32_t i = 0; i < CONNECTIONS; i++)
-                if (scene->connections[i].open[at] && scene->connections[i].number[at] == end->link->connection)
-                        put(&scene->connections[i], !at, &(struct item){ .kind = HEAD, .head = pw_link_head(end->link, NULL) });
-        pw_link_wrote(end->link, NULL, scene->now_us);
-}
-
-static void gave_up(uint32_t at)
-{
-        struct end *end = &scene->ends[at];
-
-        ends_must(scene->now_us >= end->heard_us + LEASE_US, "given up too early");
-        end->given_up++;
-        new_life(end);
-        for (uint32_t i = 0; i < CONNECTIONS; i++)
-                if (scene->connections[i].number[at])
-                        ends_shut(&scene->connections[i], at);
 }
 
 static void turn(uint32_t at)
 {
         struct end *end = &scene->ends[at];
-        struct pw_error why;
 
         if (scene->now_us < end->stopped_until_us)
                 return;
@@ -270,13 +255,8 @@ static void turn(uint32_t at)
                 end->works_open--;
                 pw_link_work_done(end->link);
         }
+        pw_peer_turn(end->peer, scene->now_us);
         write_all(at);
-        switch (pw_link_turn(end->link, scene->now_us, &why)) {
-        case PW_LINK_CALL: call(at); break;
-        case PW_LINK_BEAT: beat(at); break;
-        case PW_LINK_GAVE_UP: gave_up(at); break;
-        case PW_LINK_NOTHING: break;
-        }
 }
 
 void ends_say(uint32_t at, bool work)
@@ -288,10 +268,10 @@ void ends_say(uint32_t at, bool work)
         assert_non_null(frame);
         if (end->link->state == PW_LINK_IDLE || end->link->state == PW_LINK_CALLING)
                 end->heard_us = end->link->state == PW_LINK_IDLE ? scene->now_us : end->heard_us;
-        if (pw_link_send(end->link, frame, scene->now_us, NULL) != PW_OK) {
+        if (pw_peer_send(end->peer, frame, scene->now_us, NULL) != PW_OK) {
                 pw_link_frame_free(frame);
                 end->heard_us = scene->now_us;
-                pw_link_want(end->link, scene->now_us);
+                pw_peer_want(end->peer, scene->now_us);
                 return;
         }
         end->serials[work]++;

@@ -1,4 +1,4 @@
-/* Two ends of a link, by seeds: connections break, stall and are refused, either side sleeps, is stopped or started again.
+/* Two peers, by seeds: connections break, stall and are refused, either side sleeps, is stopped or started again.
  * PW_LINK_SEED=n plays that one, PW_LINK_SEEDS=n so many. Once nothing disturbs them any more the two meet, and all that is said
  * then arrives. */
 #include "cluster/link_ends_test.h"
@@ -7,23 +7,44 @@ static void start_again(uint32_t at)
 {
         struct end *end = &scene->ends[at];
 
+        pw_peer_free(end->peer);
         for (uint32_t i = 0; i < CONNECTIONS; i++)
                 scene->connections[i].open[at] = false;
-        pw_link_free(end->link);
         ends_begin_one(at);
+}
+
+static void shut_one(uint32_t at)
+{
+        uint32_t first = ends_below(CONNECTIONS);
+
+        for (uint32_t i = 0; i < CONNECTIONS; i++)
+                if (scene->connections[(first + i) % CONNECTIONS].open[at]) {
+                        ends_shut(&scene->connections[(first + i) % CONNECTIONS], at);
+                        return;
+                }
 }
 
 static void disturb(void)
 {
-        uint32_t at = ends_below(2), i = ends_below(CONNECTIONS);
+        uint32_t at = ends_below(2);
 
         switch (ends_below(scene->seed % 3 ? 400 : 60)) {
         case 0: scene->stalled_until_us[at] = scene->now_us + ends_below(5 * SECOND); break;
         case 1: scene->ends[at].stopped_until_us = scene->now_us + ends_below(5 * SECOND); break;
         case 2: if (ends_below(4) == 0) start_again(at); break;
-        case 3: case 4: case 5: case 6: ends_shut(&scene->connections[i % 4], at); break;
+        case 3: case 4: case 5: case 6: shut_one(at); break;
         default: break;
         }
+}
+
+static void check_one_connection(void)
+{
+        uint32_t open[2] = { 0, 0 };
+
+        for (uint32_t i = 0; i < CONNECTIONS; i++)
+                for (uint32_t at = 0; at < 2; at++)
+                        open[at] += scene->connections[i].open[at];
+        ends_must(open[0] == 1 && open[1] == 1, "not one connection is left");
 }
 
 static void play(uint64_t seed, uint64_t *ret_given_up, uint64_t *ret_arrived)
@@ -55,6 +76,7 @@ static void play(uint64_t seed, uint64_t *ret_given_up, uint64_t *ret_arrived)
                 *ret_arrived += scene->ends[at].arrived;
         }
         ends_must(scene->ends[0].link->term == scene->ends[1].link->term, "they are in two terms");
+        check_one_connection();
         for (uint32_t at = 0; at < 2; at++)
                 for (uint32_t n = 0; n < 5; n++)
                         ends_say(at, false);
