@@ -18,7 +18,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/loop/heap.c daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
 	daemon/memory/frozen.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
 	daemon/memory/segment.c daemon/memory/worker.c daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c \
-	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c \
+	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c daemon/peer/codec.c \
 	daemon/rundir.c daemon/session/complaint.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c \
 	daemon/session/session.c \
 	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \
@@ -28,7 +28,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/work/slice.c daemon/work/submit.c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'     \
 	-DPW_PREFIX='"$(prefix)"'
-daemon_libraries = daemon/libdaemon.la daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la   \
+daemon_libraries = daemon/libdaemon.la daemon/libboard.la cluster/libcluster.la scheduler/libscheduler.la store/libstore.la program/libprogram.la   \
 	plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h \
 	daemon/child/child_board.h daemon/child/children.h daemon/child/spawn.h daemon/client/client.h \
@@ -43,7 +43,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
 	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h \
 	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
-	daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/kept.h daemon/session/lane.h \
+	daemon/peer/codec.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/kept.h daemon/session/lane.h \
 	daemon/session/object.h \
 	daemon/session/output.h daemon/session/process.h daemon/session/registry.h daemon/session/session.h \
 	daemon/session/speakers.h daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h \
@@ -61,11 +61,11 @@ daemon_libboard_la_SOURCES = daemon/board/boards.c daemon/board/gangs.c daemon/b
 check_PROGRAMS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/work/shape/shapes_test tests/conformance/meta_test
+	daemon/peer/codec_test daemon/work/shape/shapes_test tests/conformance/meta_test
 TESTS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/work/shape/shapes_test tests/conformance/meta_test
+	daemon/peer/codec_test daemon/work/shape/shapes_test tests/conformance/meta_test
 daemon_board_boards_test_LDADD = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la \
 	base/libbase.la  $(CMOCKA_LIBS)
 daemon_closer_test_SOURCES = daemon/closer.c daemon/closer_test.c daemon/thread.c
@@ -88,6 +88,8 @@ daemon_module_module_test_SOURCES = daemon/module/module.c daemon/module/module_
 	daemon/module/module_test.c daemon/thread.c
 daemon_module_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS)    \
 	$(CMOCKA_LIBS) -lpthread
+daemon_peer_codec_test_SOURCES = daemon/peer/codec.c daemon/peer/codec_test.c
+daemon_peer_codec_test_LDADD = cluster/libcluster.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
 daemon_memory_overhead_test_SOURCES = daemon/memory/overhead.c daemon/memory/overhead_test.c
 daemon_memory_overhead_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_work_shape_shapes_test_SOURCES = daemon/work/shape/shapes.c daemon/work/shape/shapes_test.c

@@ -18,6 +18,7 @@ module
 child
 board
 meta
+peer
 session
 tools
 END

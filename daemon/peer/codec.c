@@ -1,0 +1,123 @@
+/* What daemons say to each other, by protobuf. */
+#include "daemon/peer/codec.h"
+
+#include "wire/peer.pb-c.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- in --------------------------------------------------------------------------------------------------------------------- */
+
+/* Letters, digits and "-._", as in names of hosts: they are shown, and are parts of keys. */
+static bool is_name(const char *text)
+{
+        size_t length = strlen(text);
+
+        return length && length <= PW_PEER_NAME_MAX &&
+               strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") == length;
+}
+
+static enum pw_status read_hello(const Pathways__Wire__PeerHello *hello, struct pw_hello *ret_hello, struct pw_error *ret_err)
+{
+        if (!is_name(hello->name) || !is_name(hello->cluster))
+                return pw_error_set(ret_err, PW_PROTOCOL, "a host's hello has a name that is none: up to %u letters, digits and "
+                                    "\"-._\"", PW_PEER_NAME_MAX);
+        *ret_hello = (struct pw_hello){
+                .version = hello->version, .incarnation = hello->incarnation, .cluster = hello->cluster, .name = hello->name,
+                .host = hello->host, .met = hello->met,
+                .peer = { hello->epoch, hello->instance, { hello->term, hello->received, hello->met_epoch } } };
+        return PW_OK;
+}
+
+static enum pw_status read_frame(const Pathways__Wire__PeerFrame *frame, struct pw_peer_said *said, struct pw_error *ret_err)
+{
+        if (!frame->number != !frame->body.len || (frame->work && !frame->number))
+                return pw_error_set(ret_err, PW_PROTOCOL, "a host's frame %lu has %zu bytes", (unsigned long)frame->number,
+                                    frame->body.len);
+        said->head = (struct pw_link_head){ frame->number, frame->received, frame->granted, frame->work };
+        said->body = frame->body.data;
+        said->body_bytes = (uint32_t)frame->body.len;
+        return PW_OK;
+}
+
+enum pw_status pw_peer_unpack(const uint8_t *bytes, uint32_t count, struct pw_peer_said *ret_said, struct pw_error *ret_err)
+{
+        Pathways__Wire__PeerSaid *message = pathways__wire__peer_said__unpack(NULL, count, bytes);
+        struct pw_peer_said said = { .own = message };
+        enum pw_status status = PW_PROTOCOL;
+
+        if (message && message->said_case == PATHWAYS__WIRE__PEER_SAID__SAID_HELLO) {
+                said.is_hello = true;
+                status = read_hello(message->hello, &said.hello, ret_err);
+        } else if (message && message->said_case == PATHWAYS__WIRE__PEER_SAID__SAID_FRAME) {
+                status = read_frame(message->frame, &said, ret_err);
+        } else {
+                status = pw_error_set(ret_err, PW_PROTOCOL, "%u bytes that no pathwaysd says", count);
+        }
+        if (status == PW_OK)
+                *ret_said = said;
+        else
+                pw_peer_said_done(&said);
+        return status;
+}
+
+void pw_peer_said_done(struct pw_peer_said *said)
+{
+        if (said->own)
+                pathways__wire__peer_said__free_unpacked(said->own, NULL);
+        said->own = NULL;
+}
+
+/* --- out -------------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status pack(const Pathways__Wire__PeerSaid *message, uint8_t **ret_bytes, uint32_t *ret_count)
+{
+        size_t count = pathways__wire__peer_said__get_packed_size(message);
+        uint8_t *bytes = malloc(count);
+
+        if (!bytes)
+                return PW_NO_MEMORY;
+        *ret_count = (uint32_t)pathways__wire__peer_said__pack(message, bytes);
+        *ret_bytes = bytes;
+        return PW_OK;
+}
+
+enum pw_status pw_peer_pack_hello(const struct pw_hello *hello, uint8_t **ret_bytes, uint32_t *ret_count)
+{
+        Pathways__Wire__PeerHello out = PATHWAYS__WIRE__PEER_HELLO__INIT;
+        Pathways__Wire__PeerSaid message = PATHWAYS__WIRE__PEER_SAID__INIT;
+
+        out.version = hello->version;
+        out.cluster = (char *)(uintptr_t)hello->cluster;
+        out.incarnation = hello->incarnation;
+        out.name = (char *)(uintptr_t)hello->name;
+        out.host = hello->host;
+        out.epoch = hello->peer.epoch;
+        out.instance = hello->peer.instance;
+        out.met = hello->met;
+        out.term = hello->peer.stand.term;
+        out.received = hello->peer.stand.received;
+        out.met_epoch = hello->peer.stand.met;
+        message.said_case = PATHWAYS__WIRE__PEER_SAID__SAID_HELLO;
+        message.hello = &out;
+        return pack(&message, ret_bytes, ret_count);
+}
+
+enum pw_status pw_peer_pack_frame(const struct pw_link_head *head, const struct pw_link_frame *frame, uint8_t **ret_bytes,
+                                  uint32_t *ret_count)
+{
+        Pathways__Wire__PeerFrame out = PATHWAYS__WIRE__PEER_FRAME__INIT;
+        Pathways__Wire__PeerSaid message = PATHWAYS__WIRE__PEER_SAID__INIT;
+
+        out.number = head->number;
+        out.received = head->received;
+        out.granted = head->granted;
+        out.work = head->work;
+        if (frame) {
+                out.body.len = frame->bytes;
+                out.body.data = (uint8_t *)(uintptr_t)frame->data;
+        }
+        message.said_case = PATHWAYS__WIRE__PEER_SAID__SAID_FRAME;
+        message.frame = &out;
+        return pack(&message, ret_bytes, ret_count);
+}
