@@ -13,7 +13,7 @@ static bool is_name(const char *text)
 {
         size_t length = strlen(text);
 
-        return length && length <= PW_PEER_NAME_MAX &&
+        return length && length <= PW_HOST_NAME_MAX &&
                strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") == length;
 }
 
@@ -21,7 +21,7 @@ static enum pw_status read_hello(const Pathways__Wire__PeerHello *hello, struct 
 {
         if (!is_name(hello->name) || !is_name(hello->cluster))
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host's hello has a name that is none: up to %u letters, digits and "
-                                    "\"-._\"", PW_PEER_NAME_MAX);
+                                    "\"-._\"", PW_HOST_NAME_MAX);
         *ret_hello = (struct pw_hello){
                 .version = hello->version, .incarnation = hello->incarnation, .cluster = hello->cluster, .name = hello->name,
                 .host = hello->host, .met = hello->met,

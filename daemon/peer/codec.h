@@ -5,9 +5,7 @@
 #ifndef PW_DAEMON_PEER_CODEC_H
 #define PW_DAEMON_PEER_CODEC_H
 
-#include "cluster/hello.h"
-
-#define PW_PEER_NAME_MAX 64u /* bytes of the name of a host or of a cluster */
+#include "cluster/hosts.h"
 
 /* The first byte of a body. */
 enum pw_peer_body { PW_PEER_BODY_CORE = 1 /* scheduler/message.h */ };
