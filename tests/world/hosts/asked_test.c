@@ -98,12 +98,6 @@ static void found(void *context, const char *where, const char *problem)
         fail_msg("%s: %s", where, problem);
 }
 
-static void row_is_free(void *context, const struct pw_device_row *row)
-{
-        (void)context;
-        assert_int_equal(row->free, row->capacity);
-}
-
 /* The peer is given up, and nothing of it stays. */
 static void finish(void)
 {
@@ -118,7 +112,7 @@ static void finish(void)
         }
         pw_actions_clear(pw_scheduler_actions(asked()));
         pw_scheduler_check(asked(), found, NULL);
-        pw_scheduler_each_device(asked(), row_is_free, NULL);
+        play_memory_is_free(ASKED);
         for (uint32_t p = 0; p < PROGRAMS; p++)
                 play->programs[p].handle[ASKED] = 0; /* it went with the peer */
         play_end();

@@ -20,7 +20,6 @@ static struct play_run *begin(uint32_t hosts, const struct play_shape *shape, st
 {
         static struct play one; /* large */
         struct play_run *run;
-        const struct pw_image *image;
 
         one = (struct play){ .seed = 1, .random = 1 };
         play = &one;
@@ -29,23 +28,8 @@ static struct play_run *begin(uint32_t hosts, const struct play_shape *shape, st
         program = &play->programs[0];
         program->coordinator = CLIENT;
         play_begin_program_over(program, hosts, shape, sharding);
-        run = &play->runs[play->run_count++];
-        run->program = program;
-        run->coordinator = CLIENT;
-        run->run = pw_scheduler_run_new(client(), program->handle[CLIENT]);
-        run->result = run->run->results[0];
-        image = run->run->row->image;
-        for (uint32_t i = 0; i < run->run->input_count; i++) {
-                const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + i;
-                const struct pw_image_value *want = pw_image_value(image, input->value);
-
-                run->run->inputs[i] = (struct pw_input_place){
-                        .source = PW_INPUT_HOST, .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
-        }
-        for (uint32_t i = 0; i < run->run->result_count; i++)
-                run->run->results[i]->object = run;
+        run = play_begin_run(program);
         live = pw_live_of(run->run);
-        play->open++;
         pw_scheduler_submit(client(), run->run, play->now_us);
         play_turn(CLIENT);
         return run;
@@ -113,12 +97,6 @@ static enum pw_status say_lost(const struct pw_result *result, enum pw_status st
                                              .slot = pw_result_live((struct pw_result *)result)->slot }, NULL);
 }
 
-static void row_is_free(void *context, const struct pw_device_row *row)
-{
-        (void)context;
-        assert_int_equal(row->free, row->capacity);
-}
-
 /* Nobody holds a result any more, and the hosts give each other up. */
 static void finish(struct pw_result *const *results, uint32_t count)
 {
@@ -135,7 +113,7 @@ static void finish(struct pw_result *const *results, uint32_t count)
         work(CLIENT);
         work(OTHER);
         for (uint32_t at = 0; at < 2; at++)
-                pw_scheduler_each_device(play->hosts[at].scheduler, row_is_free, NULL);
+                play_memory_is_free(at);
         assert_int_equal(play->open, 0);
         play_end();
 }

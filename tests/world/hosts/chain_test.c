@@ -23,18 +23,12 @@ static struct pw_scheduler *coordinator(void) { return play->hosts[FIRST].schedu
 static void submit(uint32_t i)
 {
         struct pw_run *run = pw_scheduler_run_new(coordinator(), program->handle[FIRST]);
-        const struct pw_image *image = run->row->image;
 
         numbers[i] = run->number;
         results[i] = run->results[0];
         results[i]->object = &results[i];
-        for (uint32_t n = 0; n < 2; n++) {
-                const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + n;
-                const struct pw_image_value *want = pw_image_value(image, input->value);
-
-                run->inputs[n] = (struct pw_input_place){ .source = PW_INPUT_HOST,
-                                                          .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
-        }
+        for (uint32_t n = 0; n < 2; n++)
+                run->inputs[n] = play_host_input(run, n);
         pw_scheduler_submit(coordinator(), run, play->now_us);
         play_turn(FIRST);
 }
@@ -73,12 +67,6 @@ static void finish(void)
                                         any = true;
                 pass_messages();
         }
-}
-
-static void row_is_free(void *context, const struct pw_device_row *row)
-{
-        (void)context;
-        assert_int_equal(row->free, row->capacity);
 }
 
 static void test_all_give_back(void **state)
@@ -120,7 +108,7 @@ static void test_all_give_back(void **state)
         for (uint32_t i = 0; i < RUNS; i++)
                 assert_null(pw_scheduler_run(coordinator(), numbers[i]));
         for (uint32_t at = 0; at < 2; at++)
-                pw_scheduler_each_device(play->hosts[at].scheduler, row_is_free, NULL);
+                play_memory_is_free(at);
         play_end();
 }
 

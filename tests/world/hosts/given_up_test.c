@@ -31,21 +31,10 @@ static void begin(struct pw_sharding sharding)
 /* It was read from its client's ring, and is still to be submitted. `reads` NULL: it reads a value of the client. */
 static struct play_run *begin_run(struct pw_result *reads)
 {
-        struct play_run *run = &play->runs[play->run_count++];
-        const struct pw_image *image;
+        struct play_run *run = play_begin_run(program);
 
-        run->program = program;
-        run->coordinator = CLIENT;
-        run->run = pw_scheduler_run_new(play->hosts[CLIENT].scheduler, program->handle[CLIENT]);
-        run->result = run->run->results[0];
-        run->result->object = run;
-        image = run->run->row->image;
-        const struct pw_image_value *want = pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)->value);
-        run->run->inputs[0] = (struct pw_input_place){ .source = PW_INPUT_HOST,
-                                                       .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
         if (reads)
                 run->run->inputs[0] = (struct pw_input_place){ .source = PW_INPUT_RESULT, .result = reads };
-        play->open++;
         return run;
 }
 
@@ -98,12 +87,6 @@ static void give_up(uint32_t at, uint32_t whom)
         play_turn(at);
 }
 
-static void row_is_free(void *context, const struct pw_device_row *row)
-{
-        (void)context;
-        assert_int_equal(row->free, row->capacity);
-}
-
 /* Nobody holds a result any more. */
 static void finish(void)
 {
@@ -117,7 +100,7 @@ static void finish(void)
         pass_messages();
         for (uint32_t at = 0; at < PLAY_HOSTS; at++) {
                 play_turn(at);
-                pw_scheduler_each_device(play->hosts[at].scheduler, row_is_free, NULL);
+                play_memory_is_free(at);
         }
         assert_int_equal(play->open, 0);
         play_end();

@@ -182,77 +182,19 @@ static bool deliver(uint32_t from, uint32_t to)
         return play_deliver(from, to);
 }
 
-/* --- what clients do ---------------------------------------------------------------------------------------------------------- */
-
-static void let_go(struct play_run *run)
-{
-        struct pw_result *result = run->result;
-
-        run->result = NULL;
-        pw_scheduler_result_free(play->hosts[run->coordinator].scheduler, result, play->now_us);
-        play_turn(run->coordinator);
-}
-
-static void submit(void)
-{
-        struct play_run *run = &play->runs[play->run_count], *before = &play->runs[play_below(play->run_count + 1)];
-        struct pw_scheduler *scheduler;
-        const struct pw_image *image;
-        const struct pw_image_value *want;
-        struct pw_input_place *input;
-
-        if (play->run_count == PLAY_RUNS)
-                return;
-        run->program = &play->programs[play_below(PLAY_PROGRAMS)];
-        run->coordinator = run->program->coordinator;
-        scheduler = play->hosts[run->coordinator].scheduler;
-        run->run = pw_scheduler_run_new(scheduler, run->program->handle[run->coordinator]);
-        assert_non_null(run->run);
-        run->result = run->run->results[0];
-        run->result->object = run;
-        image = run->run->row->image;
-        input = &run->run->inputs[0];
-        want = pw_image_value(image, PW_IMAGE_AT(image, struct pw_image_input, image->inputs)->value);
-        *input = (struct pw_input_place){ .source = PW_INPUT_HOST,
-                                          .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
-        before = before != run && before->result && before->program == run->program ? before : NULL;
-        if (before) {
-                *input = (struct pw_input_place){ .source = PW_INPUT_RESULT, .result = before->result };
-                input->donated = input->alone = !before->read && !before->result->users && play_below(2);
-                before->read = true;
-        }
-        play->run_count++;
-        play->open++;
-        pw_scheduler_submit(scheduler, run->run, play->now_us);
-        play_turn(run->coordinator);
-        if (before && input->donated)
-                let_go(before);
-}
-
-static void tick(void)
-{
-        play->now_us += play_below(200);
-        for (uint32_t at = 0; at < PLAY_HOSTS; at++)
-                if (pw_scheduler_next_us(play->hosts[at].scheduler) <= play->now_us) {
-                        pw_scheduler_tick(play->hosts[at].scheduler, play->now_us);
-                        play_turn(at);
-                }
-}
-
 static void event(void)
 {
         struct play_run *run = &play->runs[play_below(PLAY_RUNS)];
         uint32_t what = play_below(100);
 
         if (what < 12) {
-                submit();
+                play_submit();
         } else if (what < 14 && run->run) {
-                pw_scheduler_cancel(play->hosts[run->coordinator].scheduler, run->run->number, "a test", play->now_us);
-                play_turn(run->coordinator);
+                play_cancel(run);
         } else if (what < 22 && run->result) {
-                let_go(run);
+                play_let_go(run);
         } else if (what < 26) {
-                tick();
+                play_tick();
         } else if (what < 28) {
                 uint32_t at = play_below(PLAY_HOSTS), device = play_below(PLAY_DEVICES);
 
@@ -269,25 +211,6 @@ static void event(void)
 
 /* --- the end ------------------------------------------------------------------------------------------------------------------ */
 
-static bool go_on(void)
-{
-        bool any = false;
-
-        for (uint32_t link = 0; link < PLAY_HOSTS * PLAY_HOSTS; link++)
-                while (play_deliver(link / PLAY_HOSTS, link % PLAY_HOSTS))
-                        any = true;
-        for (uint32_t at = 0; at < PLAY_HOSTS; at++) {
-                for (uint32_t d = 0; d < PLAY_DEVICES; d++)
-                        while (play_step(at, d))
-                                any = true;
-                while (pw_scheduler_next_us(play->hosts[at].scheduler) == 0) {
-                        play_turn(at);
-                        any = true;
-                }
-        }
-        return any;
-}
-
 static void give_up(uint32_t from, uint32_t to)
 {
         struct play_link *link = &play->links[from][to];
@@ -298,13 +221,6 @@ static void give_up(uint32_t from, uint32_t to)
         link->cut = link->given_up = true;
         pw_scheduler_give_up(play->hosts[to].scheduler, PLAY_FIRST + from, "it was not heard of", play->now_us);
         play_turn(to);
-}
-
-static void row_is_free(void *context, const struct pw_device_row *row)
-{
-        (void)context;
-        if (row->free != row->capacity)
-                play_failed("the end", "memory of a device is not free");
 }
 
 static bool waits(const struct play_run *run) { return run->run && run->coordinator != HOSTILE; }
@@ -325,24 +241,24 @@ static void finish(void)
                 give_up(HOSTILE, at);
                 give_up(at, HOSTILE);
         }
-        while (go_on())
+        while (play_go_on())
                 ;
         for (uint32_t i = 0; i < play->run_count; i++)
                 if (play->runs[i].result) {
-                        let_go(&play->runs[i]);
-                        while (go_on())
+                        play_let_go(&play->runs[i]);
+                        while (play_go_on())
                                 ;
                 }
         for (uint32_t n = 0; any_waits() && n < PLAY_RUNS; n++) {
                 play->now_us += 2 * PW_ADMIT_US_DEFAULT;
-                tick();
-                while (go_on())
+                play_tick();
+                while (play_go_on())
                         ;
         }
         if (any_waits())
                 play_failed("the end", "a run waits for ever");
         for (uint32_t at = 0; at < HOSTILE; at++)
-                pw_scheduler_each_device(play->hosts[at].scheduler, row_is_free, NULL);
+                play_memory_is_free(at);
         for (uint32_t p = 0; p < PLAY_PROGRAMS; p++) /* they went with their host */
                 for (uint32_t at = 0; at < PLAY_HOSTS; at++)
                         if (at == HOSTILE || play->programs[p].coordinator == HOSTILE)

@@ -16,84 +16,6 @@
 
 #include <cmocka.h>
 
-/* --- what clients do -------------------------------------------------------------------------------------------------------- */
-
-static void let_go(struct play_run *run)
-{
-        struct pw_result *result = run->result;
-        uint32_t at = run->coordinator;
-
-        run->result = NULL;
-        pw_scheduler_result_free(play->hosts[at].scheduler, result, play->now_us);
-        play_turn(at);
-}
-
-/* What the client holds, and may be read where this one reads; sometimes given away. */
-static void fill_input(struct play_run *run, struct pw_input_place *place, const struct pw_image *image)
-{
-        const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs);
-        const struct pw_image_value *want = pw_image_value(image, input->value);
-        uint32_t from = play->run_count ? play_below(play->run_count) : 0;
-        struct play_run *before = &play->runs[from];
-
-        *place = (struct pw_input_place){ .source = PW_INPUT_HOST,
-                                          .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
-        if (play->plain || before == run || !before->result || before->program != run->program || !play_below(4))
-                return;
-        *place = (struct pw_input_place){ .source = PW_INPUT_RESULT, .result = before->result };
-        place->donated = place->alone = !before->read && before->result->users == 0 && play_below(2);
-        before->read = true;
-}
-
-static void submit(void)
-{
-        struct play_run *run = &play->runs[play->run_count];
-        struct pw_scheduler *scheduler;
-        struct play_run *given = NULL;
-
-        if (play->run_count == PLAY_RUNS)
-                return;
-        run->program = &play->programs[play_below(PLAY_PROGRAMS)];
-        run->coordinator = run->program->coordinator;
-        scheduler = play->hosts[run->coordinator].scheduler;
-        run->run = pw_scheduler_run_new(scheduler, run->program->handle[run->coordinator]);
-        assert_non_null(run->run);
-        run->result = run->run->results[0];
-        run->result->object = run;
-        fill_input(run, &run->run->inputs[0], run->run->row->image);
-        for (uint32_t i = 0; i < play->run_count; i++)
-                if (run->run->inputs[0].donated && play->runs[i].result == run->run->inputs[0].result)
-                        given = &play->runs[i];
-        if (!play_below(8))
-                run->run->deadline_us = play->now_us + 1 + play_below(2000);
-        play->run_count++;
-        play->open++;
-        pw_scheduler_submit(scheduler, run->run, play->now_us);
-        play_turn(run->coordinator);
-        if (given)
-                let_go(given);
-}
-
-static void cancel(void)
-{
-        struct play_run *run = &play->runs[play_below(PLAY_RUNS)];
-
-        if (!run->run)
-                return;
-        pw_scheduler_cancel(play->hosts[run->coordinator].scheduler, run->run->number, "a test", play->now_us);
-        play_turn(run->coordinator);
-}
-
-static void tick(void)
-{
-        play->now_us += play_below(200);
-        for (uint32_t at = 0; at < PLAY_HOSTS; at++)
-                if (pw_scheduler_next_us(play->hosts[at].scheduler) <= play->now_us) {
-                        pw_scheduler_tick(play->hosts[at].scheduler, play->now_us);
-                        play_turn(at);
-                }
-}
-
 /* One whose runs have all ended is compiled again, maybe over other hosts. */
 static void compile_again(void)
 {
@@ -124,13 +46,13 @@ static void event(void)
         if (play->falls_out && !play_below(16))
                 fall_out();
         if (what < 12)
-                submit();
+                play_submit();
         else if (what < 14)
-                cancel();
+                play_cancel(&play->runs[play_below(PLAY_RUNS)]);
         else if (what < 22 && play->runs[at].result)
-                let_go(&play->runs[at]);
+                play_let_go(&play->runs[at]);
         else if (what < 26)
-                tick();
+                play_tick();
         else if (what < 29)
                 play_deliver_again();
         else if (what < 60)
@@ -138,33 +60,6 @@ static void event(void)
         else
                 for (uint32_t n = play->slow ? 1 : 8; n--;)
                         play_deliver(play_below(PLAY_HOSTS), play_below(PLAY_HOSTS));
-}
-
-static bool go_on(void)
-{
-        bool any = false;
-
-        for (uint32_t from = 0; from < PLAY_HOSTS; from++)
-                for (uint32_t to = 0; to < PLAY_HOSTS; to++)
-                        while (play_deliver(from, to))
-                                any = true;
-        for (uint32_t at = 0; at < PLAY_HOSTS; at++) {
-                for (uint32_t d = 0; d < PLAY_DEVICES; d++)
-                        while (play_step(at, d))
-                                any = true;
-                while (pw_scheduler_next_us(play->hosts[at].scheduler) == 0) {
-                        play_turn(at);
-                        any = true;
-                }
-        }
-        return any;
-}
-
-static void row_is_free(void *context, const struct pw_device_row *row)
-{
-        (void)context;
-        if (row->free != row->capacity)
-                play_failed("the end", "memory of a device is not free");
 }
 
 /* Only those are left that runs may be submitted to. */
@@ -187,18 +82,18 @@ static void check_programs(uint32_t at)
 static void finish(void)
 {
         play_give_up_all();
-        while (go_on())
+        while (play_go_on())
                 ;
         for (uint32_t i = 0; i < play->run_count; i++)
                 if (play->runs[i].result) {
-                        let_go(&play->runs[i]);
-                        while (go_on())
+                        play_let_go(&play->runs[i]);
+                        while (play_go_on())
                                 ;
                 }
         for (uint32_t n = 0; !play->plain && play->open && n < PLAY_RUNS; n++) {
                 play->now_us += 2 * PW_ADMIT_US_DEFAULT;
-                tick();
-                while (go_on())
+                play_tick();
+                while (play_go_on())
                         ;
         }
         for (uint32_t i = 0; i < play->run_count; i++)
@@ -215,7 +110,7 @@ static void finish(void)
                         play_failed("waits for ever", text);
                 }
         for (uint32_t at = 0; at < PLAY_HOSTS; at++) {
-                pw_scheduler_each_device(play->hosts[at].scheduler, row_is_free, NULL);
+                play_memory_is_free(at);
                 check_programs(at);
         }
 }

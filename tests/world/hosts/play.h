@@ -71,6 +71,16 @@ void play_deliver_again(void); /* one that has arrived */
 /* The device does one gang more. False: it has none. */
 bool play_step(uint32_t at, uint32_t device);
 
+/* clients.c: a run of some program is submitted, which may read the result of one before; */
+void play_submit(void);
+struct play_run *play_begin_run(struct play_program *program); /* reads values of its client; still to be submitted */
+struct pw_input_place play_host_input(const struct pw_run *run, uint32_t input); /* such a value */
+void play_cancel(struct play_run *run); /* if it has not ended */
+void play_let_go(struct play_run *run); /* of its result */
+void play_tick(void);
+bool play_go_on(void); /* till there is nothing more to do now. False: there was nothing */
+void play_memory_is_free(uint32_t at);
+
 /* program.c: over some of the hosts. */
 void play_begin_program(struct play_program *program); /* by chance */
 struct play_shape {

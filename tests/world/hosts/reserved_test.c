@@ -29,33 +29,10 @@ static struct pw_scheduler *coordinator(void) { return play->hosts[FIRST].schedu
 
 static void submit(uint64_t deadline_us)
 {
-        last = &play->runs[play->run_count++];
-        last->program = program;
-        last->coordinator = FIRST;
-        last->run = pw_scheduler_run_new(coordinator(), program->handle[FIRST]);
-        last->result = last->run->results[0];
-        last->result->object = last;
+        last = play_begin_run(program);
         live = pw_live_of(last->run);
-        for (uint32_t n = 0; n < 2; n++) {
-                const struct pw_image *image = last->run->row->image;
-                const struct pw_image_input *input = PW_IMAGE_AT(image, struct pw_image_input, image->inputs) + n;
-                const struct pw_image_value *want = pw_image_value(image, input->value);
-
-                last->run->inputs[n] = (struct pw_input_place){
-                        .source = PW_INPUT_HOST, .host = { .is_inline = true, .dtype = want->dtype, .dims = want->dims } };
-        }
         last->run->deadline_us = deadline_us;
-        play->open++;
         pw_scheduler_submit(coordinator(), last->run, play->now_us);
-        play_turn(FIRST);
-}
-
-static void let_go(struct play_run *run)
-{
-        struct pw_result *result = run->result;
-
-        run->result = NULL;
-        pw_scheduler_result_free(coordinator(), result, play->now_us);
         play_turn(FIRST);
 }
 
@@ -102,7 +79,7 @@ static void begin(void)
                                 (struct pw_sharding)PW_SPLIT(0));
         submit(0);
         pass_messages(false);
-        let_go(last); /* its rooms come back: who needs them waits */
+        play_let_go(last); /* its rooms come back: who needs them waits */
         do {
                 submit(0);
                 pass_messages(false);
@@ -115,18 +92,12 @@ static void begin(void)
         assert_int_equal(live->hosts[FIRST].state, PW_LIVE_HOST_ASKED);
 }
 
-static void row_is_free(void *context, const struct pw_device_row *row)
-{
-        (void)context;
-        assert_int_equal(row->free, row->capacity);
-}
-
 /* All end, and nothing stays. */
 static void finish(void)
 {
         for (uint32_t i = 0; i < play->run_count; i++)
                 if (play->runs[i].result)
-                        let_go(&play->runs[i]);
+                        play_let_go(&play->runs[i]);
         for (bool any = true; any;) {
                 pass_messages(false);
                 any = false;
@@ -137,7 +108,7 @@ static void finish(void)
         }
         assert_int_equal(play->open, 0);
         for (uint32_t at = 0; at < 2; at++)
-                pw_scheduler_each_device(play->hosts[at].scheduler, row_is_free, NULL);
+                play_memory_is_free(at);
         play_end();
 }
 
