@@ -179,6 +179,34 @@ static void test_head_holds(void **state)
         world_done(&world);
 }
 
+/* Who waits for room and leaves, at its deadline, was in the way of those behind it: they are looked at then, though nobody has given
+ * anything back. */
+static void test_head_leaves(void **state)
+{
+        struct world_object *first, *head, *small;
+
+        (void)state;
+        begin(16 << 10);
+        world_make_chain(&world, &world.programs[3], "other", 3, 1004);
+        first = submit(block);
+        world.deadline_us = 1000;
+        head = submit(&world.programs[3]);
+        small = submit(step);
+        world_daemon(&world);
+        assert_int_equal(state_of(first), PW_RUN_ADMITTED);
+        assert_int_equal(state_of(small), PW_RUN_QUEUED);
+        world.now_us = 1000;
+        world_daemon(&world);
+        assert_int_equal(head->status, PW_NO_SPACE);
+        assert_int_equal(state_of(small), PW_RUN_ADMITTED);
+        assert_false(first->decided);
+        world_drop(&world, first);
+        world_settle(&world);
+        assert_true(small->decided);
+        world_check(&world);
+        world_done(&world);
+}
+
 /* The block of a run serves those after it while there is no other: in the room of one, more of them are under way. The last gives
  * it back. A run of another program that needs the room comes before those that were submitted after it. */
 static void test_takes_over(void **state)
@@ -388,7 +416,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_deferred), cmocka_unit_test(test_all_there_is),
                 cmocka_unit_test(test_deferred_without_memory),
-                cmocka_unit_test(test_head_holds), cmocka_unit_test(test_turns), cmocka_unit_test(test_keeps_its_turn),
+                cmocka_unit_test(test_head_holds), cmocka_unit_test(test_head_leaves), cmocka_unit_test(test_turns),
+                cmocka_unit_test(test_keeps_its_turn),
                 cmocka_unit_test(test_waits_for_its_own), cmocka_unit_test(test_takes_over),
                 cmocka_unit_test(test_deferred_in_turn), cmocka_unit_test(test_brings_its_room),
                 cmocka_unit_test(test_takes_over_behind_readers),
