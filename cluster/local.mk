@@ -1,17 +1,27 @@
+# cluster: what the hosts of a cluster decide about each other.
 noinst_LTLIBRARIES += cluster/libcluster.la
 cluster_libcluster_la_LIBTOOLFLAGS = --tag=disable-shared
-cluster_libcluster_la_SOURCES = cluster/hello.c cluster/hosts.c cluster/link.c cluster/link_frames.c cluster/peer.c
+cluster_libcluster_la_SOURCES = cluster/borrow/borrow.c cluster/borrow/borrow_search.c cluster/borrow/borrow_term.c \
+	cluster/borrow/lend.c cluster/borrow/talk.c cluster/link/hello.c cluster/link/hosts.c cluster/link/link.c \
+	cluster/link/link_frames.c cluster/link/peer.c
 cluster_libcluster_la_LIBADD = base/libbase.la
-noinst_HEADERS += cluster/hello.h cluster/hosts.h cluster/link.h cluster/link_private.h cluster/peer.h
+noinst_HEADERS += cluster/borrow/borrow.h cluster/borrow/borrow_private.h cluster/borrow/lend.h cluster/borrow/talk.h \
+	cluster/link/hello.h cluster/link/hosts.h cluster/link/link.h cluster/link/link_private.h cluster/link/peer.h
+EXTRA_DIST += cluster/README.md
 
-check_PROGRAMS += cluster/link_seeds_test cluster/link_test
-TESTS += cluster/link_seeds_test cluster/link_test
-cluster_link_test_SOURCES = cluster/link_test.c cluster/link_ends_test.c cluster/link_ends_test.h
-cluster_link_test_LDADD = cluster/libcluster.la base/libbase.la $(CMOCKA_LIBS)
-cluster_link_seeds_test_SOURCES = cluster/link_seeds_test.c cluster/link_ends_test.c cluster/link_ends_test.h
-cluster_link_seeds_test_LDADD = cluster/libcluster.la base/libbase.la $(CMOCKA_LIBS)
-check_PROGRAMS += cluster/hosts_test cluster/peer_test
-TESTS += cluster/hosts_test cluster/peer_test
-cluster_hosts_test_LDADD = cluster/libcluster.la base/libbase.la $(CMOCKA_LIBS)
-cluster_peer_test_SOURCES = cluster/peer_test.c cluster/link_ends_test.c cluster/link_ends_test.h
-cluster_peer_test_LDADD = cluster/libcluster.la base/libbase.la $(CMOCKA_LIBS)
+cluster_tests = cluster/borrow/borrow_pair_test cluster/borrow/talk_test cluster/link/hosts_test cluster/link/link_seeds_test \
+	cluster/link/link_test cluster/link/peer_test
+check_PROGRAMS += $(cluster_tests)
+TESTS += $(cluster_tests)
+cluster_test_libs = cluster/libcluster.la base/libbase.la $(CMOCKA_LIBS)
+link_ends = cluster/link/link_ends_test.c cluster/link/link_ends_test.h
+cluster_borrow_borrow_pair_test_LDADD = $(cluster_test_libs)
+cluster_borrow_borrow_pair_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+cluster_borrow_talk_test_LDADD = $(cluster_test_libs)
+cluster_link_hosts_test_LDADD = $(cluster_test_libs)
+cluster_link_link_seeds_test_SOURCES = cluster/link/link_seeds_test.c $(link_ends)
+cluster_link_link_seeds_test_LDADD = $(cluster_test_libs)
+cluster_link_link_test_SOURCES = cluster/link/link_test.c $(link_ends)
+cluster_link_link_test_LDADD = $(cluster_test_libs)
+cluster_link_peer_test_SOURCES = cluster/link/peer_test.c $(link_ends)
+cluster_link_peer_test_LDADD = $(cluster_test_libs)

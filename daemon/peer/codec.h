@@ -5,7 +5,7 @@
 #ifndef PW_DAEMON_PEER_CODEC_H
 #define PW_DAEMON_PEER_CODEC_H
 
-#include "cluster/hosts.h"
+#include "cluster/link/hosts.h"
 
 /* The first byte of a body. */
 enum pw_peer_body { PW_PEER_BODY_CORE = 1 /* scheduler/message.h */ };

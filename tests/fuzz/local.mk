@@ -6,7 +6,7 @@ fuzz_programs = tests/fuzz/entry_fuzz tests/fuzz/frame_fuzz tests/fuzz/graph_fuz
 fuzz_programs += tests/fuzz/lane_fuzz tests/fuzz/board_fuzz tests/fuzz/module_fuzz tests/fuzz/trace_fuzz
 fuzz_programs += tests/fuzz/answer_fuzz tests/fuzz/hint_fuzz tests/fuzz/image_fuzz tests/fuzz/settings_fuzz
 fuzz_programs += tests/fuzz/core_fuzz tests/fuzz/mark_fuzz tests/fuzz/request_fuzz tests/fuzz/state_fuzz
-fuzz_programs += tests/fuzz/peer_fuzz
+fuzz_programs += tests/fuzz/borrow_fuzz tests/fuzz/peer_fuzz tests/fuzz/talk_fuzz
 noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/stand_in/host.h
 check_PROGRAMS += $(fuzz_programs)
 if FUZZ
@@ -49,6 +49,12 @@ tests_fuzz_mark_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_peer_fuzz_SOURCES = tests/fuzz/peer_fuzz.c daemon/peer/codec.c $(fuzz_main)
 tests_fuzz_peer_fuzz_LDADD = cluster/libcluster.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS)
 tests_fuzz_peer_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_borrow_fuzz_SOURCES = tests/fuzz/borrow_fuzz.c $(fuzz_main)
+tests_fuzz_borrow_fuzz_LDADD = cluster/libcluster.la base/libbase.la
+tests_fuzz_borrow_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_talk_fuzz_SOURCES = tests/fuzz/talk_fuzz.c $(fuzz_main)
+tests_fuzz_talk_fuzz_LDADD = cluster/libcluster.la base/libbase.la
+tests_fuzz_talk_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_request_fuzz_SOURCES = tests/fuzz/request_fuzz.c tests/integration/frame.c tests/integration/frame.h  \
 	tests/threads/inside.c $(fuzz_main)
 tests_fuzz_request_fuzz_LDADD = $(daemon_libraries) $(CMOCKA_LIBS)

@@ -179,8 +179,8 @@ static void test_head_holds(void **state)
         world_done(&world);
 }
 
-/* Who waits for room and leaves, at its deadline, was in the way of those behind it: they are looked at then, though nobody has given
- * anything back. */
+/* Who waits for room and leaves, at its deadline, was in the way of those behind it: they are looked at then, though nobody has
+ * given anything back. */
 static void test_head_leaves(void **state)
 {
         struct world_object *first, *head, *small;

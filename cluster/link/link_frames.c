@@ -1,0 +1,145 @@
+/* Links: frames, their numbers, acknowledgements and credits. */
+#include "cluster/link/link_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pw_link_frame *pw_link_frame_new(const void *data, uint32_t bytes, bool work)
+{
+        struct pw_link_frame *frame = malloc(sizeof *frame + bytes);
+
+        if (!frame)
+                return NULL;
+        *frame = (struct pw_link_frame){ .work = work, .bytes = bytes };
+        pw_list_init(&frame->link);
+        memcpy(frame->data, data, bytes);
+        return frame;
+}
+
+void pw_link_frame_free(struct pw_link_frame *frame) { free(frame); }
+
+static struct pw_link_frame *frame_of(struct pw_list *node) { return pw_list_item(node, struct pw_link_frame, link); }
+
+static void drop(struct pw_link *link, struct pw_list *node)
+{
+        struct pw_link_frame *frame = frame_of(node);
+
+        if (link->cursor == node)
+                link->cursor = &link->kept;
+        link->kept_bytes -= frame->bytes;
+        pw_list_remove(node);
+        free(frame);
+}
+
+void pw_link_forget(struct pw_link *link)
+{
+        while (!pw_list_empty(&link->kept))
+                drop(link, link->kept.next);
+        while (!pw_list_empty(&link->waiting))
+                drop(link, link->waiting.next);
+        link->sent = link->acked = link->received = 0;
+        link->works_sent = link->works_came = link->works_done = 0;
+        link->granted = 0; /* until the other side says */
+        link->owes_ack = false;
+}
+
+void pw_link_acknowledge(struct pw_link *link, uint64_t number)
+{
+        for (; link->acked < number; link->acked++)
+                drop(link, link->kept.next);
+}
+
+/* --- out -------------------------------------------------------------------------------------------------------------------- */
+
+static void number(struct pw_link *link, struct pw_link_frame *frame)
+{
+        frame->number = ++link->sent;
+        link->works_sent += frame->work;
+        pw_list_append(&link->kept, &frame->link);
+}
+
+/* Works go on for which there are credits now. */
+static void admit(struct pw_link *link)
+{
+        while (!pw_list_empty(&link->waiting) && link->works_sent < link->granted) {
+                struct pw_link_frame *frame = frame_of(link->waiting.next);
+
+                pw_list_remove(&frame->link);
+                number(link, frame);
+        }
+}
+
+enum pw_status pw_link_send(struct pw_link *link, struct pw_link_frame *frame_take, uint64_t now_us, struct pw_error *ret_err)
+{
+        if (link->state == PW_LINK_AWAY)
+                return pw_error_set(ret_err, PW_HOST_LOST, "host %u was given up", link->params.host);
+        pw_link_want(link, now_us);
+        link->kept_bytes += frame_take->bytes;
+        if (frame_take->work && (!pw_list_empty(&link->waiting) || link->works_sent >= link->granted))
+                pw_list_append(&link->waiting, &frame_take->link);
+        else
+                number(link, frame_take);
+        return PW_OK;
+}
+
+const struct pw_link_frame *pw_link_next(const struct pw_link *link)
+{
+        if (link->state != PW_LINK_UP || link->cursor->next == &link->kept)
+                return NULL;
+        return frame_of(link->cursor->next);
+}
+
+struct pw_link_head pw_link_head(const struct pw_link *link, const struct pw_link_frame *frame)
+{
+        return (struct pw_link_head){ .number = frame ? frame->number : 0, .received = link->received,
+                                      .granted = link->works_done + link->params.window, .work = frame && frame->work };
+}
+
+void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us)
+{
+        link->wrote_us = now_us;
+        link->owes_ack = false;
+        if (frame)
+                link->cursor = link->cursor->next;
+}
+
+/* --- in --------------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status broken(const struct pw_link *link, const char *what, uint64_t number, struct pw_error *ret_err)
+{
+        return pw_error_set(ret_err, PW_PROTOCOL, "host %u %s %lu", link->params.host, what, (unsigned long)number);
+}
+
+enum pw_status pw_link_receive(struct pw_link *link, uint64_t connection, const struct pw_link_head *head, uint64_t now_us,
+                               struct pw_error *ret_err)
+{
+        if (link->state != PW_LINK_UP || connection != link->connection)
+                return pw_error_set(ret_err, PW_GONE, "that connection with host %u is over", link->params.host);
+        if (head->received > link->sent)
+                return broken(link, "has a frame that was never sent,", head->received, ret_err);
+        if (head->granted > link->works_sent + UINT32_MAX)
+                return broken(link, "has a window of", head->granted, ret_err);
+        if (head->number > link->received + 1)
+                return broken(link, "left frames out before", head->number, ret_err);
+        if (head->number > link->received && head->work && link->works_came >= link->works_done + link->params.window)
+                return broken(link, "has no credit for the work in frame", head->number, ret_err);
+        link->heard_us = now_us;
+        if (head->received > link->acked)
+                pw_link_acknowledge(link, head->received);
+        link->granted = pw_max_u64(link->granted, head->granted);
+        admit(link);
+        if (!head->number)
+                return PW_OK;
+        link->owes_ack = true;
+        if (head->number <= link->received)
+                return pw_error_set(ret_err, PW_EXISTS, "frame %lu came before", (unsigned long)head->number);
+        link->received = head->number;
+        link->works_came += head->work;
+        return PW_OK;
+}
+
+void pw_link_work_done(struct pw_link *link)
+{
+        link->works_done++;
+        link->owes_ack = true;
+}

@@ -1,0 +1,149 @@
+/* Scenes of a link: meeting, giving up, breaks, credits, and what is not believed. */
+#include "cluster/link/link_ends_test.h"
+
+static void test_meet_and_give_up(void **state)
+{
+        (void)state;
+        ends_begin(1);
+        scene->calm = true;
+        ends_say(0, false);
+        ends_go_on(100000);
+        ends_expect("link=5.1 from=idle to=calling cause=want\n" "link=5.1 from=calling to=up cause=meet\n"
+               "link=4.1 from=idle to=up cause=meet\n");
+        assert_int_equal(scene->ends[1].arrived, 1);
+        assert_true(pw_list_empty(&scene->ends[0].link->kept)); /* acknowledged */
+        scene->ends[1].stopped_until_us = scene->now_us + 5 * SECOND;
+        ends_say(0, false);
+        ends_go_on(4 * SECOND);
+        ends_expect("link=5.1 from=up to=away cause=give_up\n");
+        assert_int_equal(scene->ends[0].given_up, 1);
+        ends_go_on(2 * SECOND); /* the other side wakes, and has lost its connection */
+        ends_say(1, false);
+        ends_go_on(SECOND);
+        assert_int_equal(scene->ends[1].link->term, 2);
+        assert_int_equal(scene->ends[0].link->term, 2);
+        assert_int_equal(scene->ends[0].link->state, PW_LINK_UP);
+        assert_int_equal(scene->ends[1].link->state, PW_LINK_UP);
+        ends_done();
+}
+
+/* A connection that breaks costs nothing. */
+static void test_breaks(void **state)
+{
+        (void)state;
+        ends_begin(2);
+        scene->calm = true;
+        for (uint32_t i = 0; i < 50; i++) {
+                ends_say(0, false);
+                ends_say(1, false);
+                ends_go_on(ends_below(3000));
+                for (uint32_t c = 0; c < CONNECTIONS; c++) {
+                        ends_shut(&scene->connections[c], 0);
+                        ends_shut(&scene->connections[c], 1);
+                }
+        }
+        ends_go_on(SECOND);
+        assert_int_equal(scene->ends[0].arrived, 50);
+        assert_int_equal(scene->ends[1].arrived, 50);
+        assert_int_equal(scene->ends[0].link->term, 1);
+        ends_done();
+}
+
+static void test_credits(void **state)
+{
+        struct pw_link *link;
+
+        (void)state;
+        ends_begin(3);
+        scene->calm = true;
+        link = scene->ends[0].link;
+        for (uint32_t i = 0; i < 3 * WINDOW; i++)
+                ends_say(0, true);
+        assert_int_equal(link->works_sent, 0); /* nobody has said how many */
+        ends_go_on(SECOND);
+        assert_int_equal(scene->ends[1].arrived, 3 * WINDOW);
+        assert_true(pw_list_empty(&link->waiting));
+        ends_done();
+}
+
+static enum pw_status try(const struct pw_link_head *head, char text[500])
+{
+        struct pw_link *link = scene->ends[0].link;
+        struct pw_error err = { 0 };
+        enum pw_status status = pw_link_receive(link, link->connection, head, scene->now_us, &err);
+
+        snprintf(text, 500, "%s", err.text);
+        return status;
+}
+
+/* What cannot be is not believed, and changes nothing. */
+static void test_wrong_heads(void **state)
+{
+        static const struct { struct pw_link_head head; const char *says; } wrong[] = {
+                { { 1, 2, 0, false }, "host 5 has a frame that was never sent, 2" },
+                { { 3, 1, 0, false }, "host 5 left frames out before 3" },
+                { { 0, 0, UINT64_MAX, false }, "host 5 has a window of 18446744073709551615" },
+        };
+        struct pw_link_head work = { 2, 1, WINDOW, true };
+        struct pw_link *link;
+        char text[500];
+
+        (void)state;
+        ends_begin(4);
+        scene->calm = true;
+        ends_say(0, false);
+        ends_say(1, false);
+        ends_go_on(SECOND);
+        link = scene->ends[0].link;
+        for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+                assert_int_equal(try(&wrong[i].head, text), PW_PROTOCOL);
+                assert_string_equal(text, wrong[i].says);
+        }
+        assert_int_equal(link->received, 1);
+        for (; work.number < 2 + WINDOW; work.number++)
+                assert_int_equal(try(&work, text), PW_OK);
+        assert_int_equal(try(&work, text), PW_PROTOCOL);
+        assert_string_equal(text, "host 5 has no credit for the work in frame 10");
+        assert_int_equal(pw_link_receive(link, link->connection - 1, &work, scene->now_us, NULL), PW_GONE);
+        ends_done();
+}
+
+static void test_wrong_peers(void **state)
+{
+        struct pw_link_peer known, peer;
+        struct pw_link_met met;
+        struct pw_error err;
+        struct pw_link *link;
+
+        (void)state;
+        ends_begin(5);
+        scene->calm = true;
+        ends_say(0, false);
+        ends_go_on(SECOND);
+        link = scene->ends[0].link;
+        known = ends_hello(1);
+        peer = known, peer.epoch--;
+        assert_int_equal(pw_link_meet(link, &peer, scene->now_us, &met, &err), PW_PROTOCOL);
+        assert_string_equal(err.text, "host 5 says epoch 100, and had 101 before: an earlier pathwaysd");
+        peer = known, peer.instance++;
+        assert_int_equal(pw_link_meet(link, &peer, scene->now_us, &met, &err), PW_EXISTS);
+        assert_non_null(strstr(err.text, "a machine that was cloned"));
+        peer = known, peer.stand.received = 2;
+        assert_int_equal(pw_link_meet(link, &peer, scene->now_us, &met, &err), PW_PROTOCOL);
+        peer = known, peer.stand.term = 0;
+        assert_int_equal(pw_link_meet(link, &peer, scene->now_us, &met, &err), PW_PROTOCOL);
+        link->term = 2;
+        assert_int_equal(pw_link_meet(link, &known, scene->now_us, &met, &err), PW_BUSY);
+        assert_string_equal(err.text, "host 5 said where it stands in term 1 before the two met in term 2: call again");
+        assert_int_equal(link->state, PW_LINK_UP);
+        ends_done();
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_meet_and_give_up), cmocka_unit_test(test_breaks),
+                                            cmocka_unit_test(test_credits), cmocka_unit_test(test_wrong_heads),
+                                            cmocka_unit_test(test_wrong_peers) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
