@@ -290,6 +290,8 @@ static void test_not_asked(void **state)
         assert_int_equal(open_as(0, "ann", 1), PW_NOT_READY);
         borrower_refuses(&told, "host 1 tells what cannot be of 1"); /* before it was opened */
         assert_int_equal(pw_borrow_receive(pair.borrow, 3, &opened, NULL), PW_PROTOCOL);
+        assert_int_equal(pw_borrow_met(pair.borrow, 3, 1, NULL), PW_OK);
+        assert_int_equal(pw_borrow_receive(pair.borrow, 3, &opened, NULL), PW_PROTOCOL); /* it is there, and was not asked */
         go_on();
         borrower_refuses(&opened, "host 1 answers what it was not asked, 1"); /* twice */
         borrower_refuses(&told, "host 1 tells what cannot be of 1"); /* it is whole */
@@ -302,6 +304,20 @@ static void test_not_asked(void **state)
         drop_all();
         told.number = 1;
         assert_int_equal(pw_borrow_receive(pair.borrow, HOME, &told, NULL), PW_OK); /* it was on its way: nothing */
+        done();
+}
+
+/* Nor is it of the term that has ended since. */
+static void test_not_of_this_term(void **state)
+{
+        struct pw_talk_message opened = { .kind = PW_TALK_OPENED, .number = 1, .known = { .state = PW_TALK_PENDING } };
+
+        (void)state;
+        assert_true(begin());
+        assert_int_equal(open_as(0, "ann", 1), PW_NOT_READY);
+        pw_borrow_ended(pair.borrow, HOME);
+        assert_int_equal(pw_borrow_met(pair.borrow, HOME, 3, NULL), PW_OK);
+        borrower_refuses(&opened, "host 1 answers what it was not asked, 1");
         done();
 }
 
@@ -411,6 +427,7 @@ static void test_freed_late(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_memory), cmocka_unit_test(test_not_asked),
+                                            cmocka_unit_test(test_not_of_this_term),
                                             cmocka_unit_test(test_not_held), cmocka_unit_test(test_tenants),
                                             cmocka_unit_test(test_freed_late), cmocka_unit_test(test_whole_only) };
 

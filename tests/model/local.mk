@@ -24,7 +24,7 @@ tests_model_sources = tests/model/world.c tests/model/client.c tests/model/stand
 	tests/model/wide_model.c tests/model/runs.c tests/model/run_model.c tests/model/move_model.c tests/model/move_segment.c
 tests_model_model_SOURCES = $(tests_model_sources) $(tests_model_subjects)
 tests_model_model_LDADD = tests/model/libexplore.la wire/libwire.la $(PROTOBUF_C_LIBS)
-dist_check_SCRIPTS += tests/model/mutations.sh tests/world/mutations.sh
+dist_check_SCRIPTS += tests/model/mutations.sh tests/world/mutations.sh tests/world/cluster/mutations.sh
 
 # Each row of them still changes what it names.
 dist_check_SCRIPTS += tests/world/mutations_apply.sh
@@ -35,6 +35,7 @@ EXTRA_DIST += tests/model/README.md
 # Mutations are looked for with lanes read two cells at a time too, where all states take a quarter of an hour.
 tests_model_mutation_flags = -DPW_LANE_QUANTUM=2u -Itests/model/shim -D_GNU_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir) \
 	-I$(abs_top_builddir)/wire $(PROTOBUF_C_CFLAGS) -include tests/model/point.h $(tests_model_sizes)
+world_mutation_flags = -D_GNU_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir)
 world_mutation_libs = $(abs_top_builddir)/daemon/.libs/libboard.a $(abs_top_builddir)/store/.libs/libstore.a \
 	$(abs_top_builddir)/program/.libs/libprogram.a $(abs_top_builddir)/plane/.libs/libplane.a $(abs_top_builddir)/base/.libs/libbase.a \
 	$(CMOCKA_LIBS) -lm
@@ -42,7 +43,10 @@ mutations: all
 	@$(AM_TESTS_ENVIRONMENT) MODEL_CPPFLAGS='$(tests_model_mutation_flags)' MODEL_CFLAGS='-std=gnu11 -O1' \
 	MODEL_SUBJECTS='$(tests_model_subjects)' MODEL_SOURCES='$(tests_model_sources)' \
 	MODEL_LIBS='$(abs_top_builddir)/wire/.libs/pathways.pb-c.o $(PROTOBUF_C_LIBS)' '$(srcdir)/tests/model/mutations.sh'
-	@$(AM_TESTS_ENVIRONMENT) WORLD_CPPFLAGS='-D_GNU_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir)' WORLD_CFLAGS='-std=gnu11 -O1' \
+	@$(AM_TESTS_ENVIRONMENT) WORLD_CPPFLAGS='$(world_mutation_flags)' WORLD_CFLAGS='-std=gnu11 -O1' \
 	WORLD_SUBJECTS='$(scheduler_libscheduler_la_SOURCES)' WORLD_SOURCES='$(world_sources) $(hosts_sources)' \
 	WORLD_LIBS='$(world_mutation_libs)' '$(srcdir)/tests/world/mutations.sh'
+	@$(AM_TESTS_ENVIRONMENT) WORLD_CPPFLAGS='$(world_mutation_flags)' WORLD_CFLAGS='-std=gnu11 -O1' \
+	CLUSTER_SUBJECTS='$(cluster_libcluster_la_SOURCES)' \
+	CLUSTER_LIBS='$(abs_top_builddir)/base/.libs/libbase.a $(CMOCKA_LIBS) -lm' '$(srcdir)/tests/world/cluster/mutations.sh'
 .PHONY: mutations

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Each row of the two mutations.sh changes the source that it names: one that does not any more is found here, in a second, and not
+# Each row of the three mutations.sh changes the source that it names: one that does not any more is found here, in a second, and not
 # when `make mutations` comes to it.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
@@ -33,4 +33,7 @@ mutate() {
         esac
 }
 each tests/world/mutations.sh
+
+mutate() { applies tests/world/cluster/mutations.sh "cluster/$1" "$3" -E -e "$2"; }
+each tests/world/cluster/mutations.sh
 finish

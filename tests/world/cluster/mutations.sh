@@ -1,0 +1,112 @@
+#!/bin/bash
+# Takes one rule of what hosts keep of each other out of a copy of cluster/ at a time, and shows that a test notices. Each row: what
+# was taken out, and the test that said so. Run by `make mutations`, which hands over CC, WORLD_CPPFLAGS, WORLD_CFLAGS,
+# CLUSTER_SUBJECTS and CLUSTER_LIBS, with paths from the top of the tree.
+set -u
+: "${PW_SRC:?}" "${CC:?}" "${CLUSTER_SUBJECTS:?}" "${CLUSTER_LIBS:?}"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+missed=0
+world=tests/world/cluster
+# Quick ones first: test, and what goes with it.
+tests="cluster/link/link_test cluster/link/peer_test $world/borrow_test cluster/borrow/borrow_pair_test cluster/link/link_seeds_test
+        $world/borrow_world_test"
+parts() {
+        case $1 in
+        cluster/link/*) echo cluster/link/link_ends_test.c ;;
+        "$world"/borrow_world_test) echo $world/acts.c $world/hosts.c $world/store.c $world/clients.c ;;
+        "$world"/*) echo $world/acts.c $world/hosts.c $world/store.c ;;
+        esac
+}
+object() { echo "objects/$(echo "$1" | tr / _).o"; }
+
+compile() {
+        printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' sh -c \
+                'cd "$0" && $CC $WORLD_CPPFLAGS $WORLD_CFLAGS -w -c "{}" -o "objects/$(echo "{}" | tr / _).o"' "$work"
+}
+# link TEST
+link() {
+        (cd "$work" && wrap='' && objects='' && for source in "$1.c" $(parts "$1") $CLUSTER_SUBJECTS; do
+                objects="$objects $(object "$source")"
+        done
+        case $1 in *pair_test) wrap='-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc' ;; esac
+        # shellcheck disable=SC2086
+        $CC $WORLD_CFLAGS $wrap $objects $CLUSTER_LIBS -o test)
+}
+# The first test that does not hold, in `by`; none: empty.
+first_to_fail() {
+        by=
+        for test in $tests; do
+                link "$test" || { by="does not build"; return; }
+                (cd "$work" && timeout 60 ./test >said 2>&1) || { by=$test; return; }
+        done
+}
+
+# mutate FILE SED WHAT: one of the tests must fail.
+mutate() {
+        local file=cluster/$1 edit=$2 what=$3 by=
+        cp "$work/$file" "$work/kept"
+        sed -i -E -e "$edit" "$work/$file"
+        if cmp -s "$work/kept" "$work/$file"; then
+                by="does not apply any more"
+        elif ! compile "$file"; then
+                by="does not build"
+        else
+                first_to_fail
+        fi
+        case $by in
+        *_test) printf 'PASS: %-66s %s: %s\n' "$what" "${by##*/}" "$(sed -nE 's/^\[  FAILED  \] (test_.*)/\1/p' "$work/said" | head -n 1)" ;;
+        *)
+                printf 'FAIL: %-66s %s\n' "$what" "${by:-holds all the same}"
+                missed=$((missed + 1))
+                ;;
+        esac
+        mv "$work/kept" "$work/$file"
+        compile "$file"
+}
+
+mkdir "$work/objects" || exit 1
+(cd "$PW_SRC" && cp -r --parents base cluster libclient "$world" "$work") || exit 1
+# shellcheck disable=SC2046,SC2086
+compile $CLUSTER_SUBJECTS $(for test in $tests; do echo "$test.c"; parts "$test"; done | tr ' ' '\n' | sort -u) || exit 1
+first_to_fail
+if [ -n "$by" ]; then
+        echo "FAIL: the sources as they are: $by"
+        exit 1
+fi
+
+mutate link/link.c 's/^        link->term\+\+;$//' 'a term that ends is not counted'
+mutate link/link.c 's/^        if \(ended\)$/        if (0)/' 'what was kept of an ended term goes with the next'
+mutate link/link.c 's/return link->params.own < link->params.host; \}/return true; }/' 'each of the two decides which connection is theirs'
+mutate link/link.c 's/^        if \(known \&\& peer->instance != link->instance\)$/        if (0)/' 'another process of the same epoch is believed'
+mutate link/link_frames.c 's/^        if \(head->number <= link->received\)$/        if (0)/' 'a frame is taken twice'
+mutate link/link_frames.c 's/ \|\| link->works_sent >= link->granted\)/)/' 'a work needs no credit'
+mutate link/link_frames.c 's/^        if \(head->number > link->received \+ 1\)$/        if (0)/' 'a frame may be left out'
+mutate link/peer.c 's/\(call->own \|\| call->state == PW_CALL_MET\)/(call->own)/' 'the connection that was theirs before stays'
+mutate link/peer.c 's/\(call->own \|\| call->state == PW_CALL_MET\)/(call->state == PW_CALL_MET)/' 'calls under way stay when the two have met'
+mutate link/peer.c 's/^        if \(decides\(peer\) \|\| hello->met\)$/        if (1)/' 'who does not decide meets by itself'
+mutate link/peer.c 's/^        return call->state != PW_CALL_NONE \&\& call->state != PW_CALL_MET \&\&$/        return 0 \&\&/' 'who calls and says nothing is waited for'
+mutate borrow/borrow.c 's/^        if \(current\) \{$/        if (0) {/' 'a release is lost'
+mutate borrow/borrow.c 's/^        if \(proxy \&\& proxy->number \&\& !pw_proxy_is_current\(proxy\)\) \{$/        if (0) {/' 'an open finds a proxy of an older term'
+mutate borrow/borrow.c 's/return proxy \&\& is_whole\(proxy\) \? proxy : NULL;/return proxy;/' 'what is not whole is handed on'
+mutate borrow/borrow_term.c 's/^        if \(!proxy \|\| proxy->lender != peer \|\| (!pw_proxy_is_current\(proxy\) \|\|)$/        if (!proxy || \1/' 'an answer of who was not asked is believed'
+mutate borrow/borrow_term.c 's/^        if \(!proxy \|\| proxy->lender != peer \|\| !pw_proxy_is_current\(proxy\) \|\|$/        if (!proxy || proxy->lender != peer ||/' \
+        'an answer is believed of a term that has ended'
+mutate borrow/borrow_term.c 's/ \&\& home->epoch == proxy->id.epoch\)/)/' 'a replica is opened again at a home that was started again'
+mutate borrow/borrow_term.c 's/^        pw_list_splice\(\&borrow->unsettled, \&peer->alone\);$//' 'a replica is not opened again when its home is met'
+mutate borrow/borrow_term.c 's/(case PW_PROXY_RENEWING: return) settle_whole/\1 settle_lost/' 'a replica ends with its home'
+mutate borrow/borrow_term.c 's/^        pw_list_splice\(\&borrow->unsettled, \&peer->borrowed\);$//' 'what was borrowed outlives the term'
+mutate borrow/borrow_term.c 's/^        pw_proxy_unlist\(borrow, proxy\);$//' 'an open finds what was lost'
+mutate borrow/borrow_term.c 's/^        if \(!proxy \&\& message->number <= borrow->numbers\)$/        if (0)/' 'what is told of what was released is a breach'
+mutate borrow/borrow_term.c 's/^        if \(!renewed \&\& !proxy->opener_count\) \{.*$/        if (0) {/' 'what nobody wants any more is held'
+mutate borrow/borrow_term.c 's/^        while \(pw_heap_first_key\(\&borrow->deadlines\) <= now_us\)$/        while (0)/' 'who opens waits beyond its deadline'
+mutate borrow/borrow_search.c 's/^        while \(!pw_list_empty\(\&peer->asks\)\)$/        while (0)/' 'a search waits for a host that is gone'
+mutate borrow/borrow_search.c 's/^                if \(peer->state == PW_BORROW_THERE\)$/                if (0)/' 'nobody is asked who has a replica'
+mutate borrow/borrow_search.c 's/^        if \(proxy->opener_count \&\& pw_proxy_home_is_there\(borrow, proxy\)\)$/        if (0)/' 'a home that is back is not asked'
+mutate borrow/lend.c 's/^        if \(dropped \&\& known->state != PW_TALK_NONE\)$/        if (0)/' 'what the store held for an ended session stays'
+mutate borrow/lend.c 's/^                if \(loan->state == PW_LOAN_NONE\)$/                if (0)/' 'references of an ended session stay'
+mutate borrow/lend.c 's/bool goes_on = .*$/bool goes_on = true;/' 'what is of one term is said in the next'
+mutate borrow/lend.c 's/^        if \(message->number <= session->last\)$/        if (0)/' 'a number is that of two references'
+
+[ "$missed" = 0 ] || echo "$missed missed"
+exit "$((missed > 0))"
