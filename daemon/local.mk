@@ -28,8 +28,9 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/work/slice.c daemon/work/submit.c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'     \
 	-DPW_PREFIX='"$(prefix)"'
-daemon_libraries = daemon/libdaemon.la daemon/libboard.la cluster/libcluster.la scheduler/libscheduler.la store/libstore.la program/libprogram.la   \
-	plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
+daemon_libraries = daemon/libdaemon.la daemon/libtransport.la daemon/libboard.la cluster/libcluster.la scheduler/libscheduler.la store/libstore.la      \
+	program/libprogram.la plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(OPENSSL_LIBS) $(PROTOBUF_C_LIBS)     \
+	$(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h \
 	daemon/child/child_board.h daemon/child/children.h daemon/child/spawn.h daemon/client/client.h \
 	daemon/client/clients.h daemon/client/lane.h daemon/client/scan.h daemon/client/move.h daemon/client/name.h \
@@ -57,6 +58,33 @@ EXTRA_DIST += daemon/README.md
 # The boards, for whoever plays a host.
 noinst_LTLIBRARIES += daemon/libboard.la
 daemon_libboard_la_SOURCES = daemon/board/boards.c daemon/board/gangs.c daemon/board/poll.c daemon/board/prepare.c
+
+# How hosts reach each other, for whoever plays a host.
+noinst_LTLIBRARIES += daemon/libtransport.la
+daemon_libtransport_la_LIBTOOLFLAGS = --tag=disable-shared
+daemon_libtransport_la_SOURCES = daemon/transport/address.c daemon/transport/crew.c \
+	daemon/transport/dial.c daemon/transport/handshake.c daemon/transport/hello.c daemon/transport/kinds.c \
+	daemon/transport/listener.c daemon/transport/proof/certificate.c daemon/transport/proof/challenge.c \
+	daemon/transport/proof/secret.c daemon/transport/socket.c daemon/transport/stream/bulk.c daemon/transport/stream/control.c \
+	daemon/transport/stream/frames.c daemon/transport/tcp.c daemon/transport/tls.c daemon/transport/transport.c \
+	daemon/transport/unix.c
+noinst_HEADERS += daemon/transport/address.h daemon/transport/crew.h daemon/transport/handshake.h daemon/transport/hello.h \
+	daemon/transport/kinds.h daemon/transport/pipe.h daemon/transport/proof/certificate.h \
+	daemon/transport/proof/challenge.h daemon/transport/proof/secret.h daemon/transport/socket.h daemon/transport/stream/bulk.h \
+	daemon/transport/stream/control.h daemon/transport/stream/frames.h daemon/transport/transport.h \
+	daemon/transport/transport_private.h
+EXTRA_DIST += daemon/transport/README.md
+check_PROGRAMS += daemon/transport/proof/challenge_test tests/conformance/transport_tls_test tests/conformance/transport_test tests/conformance/transport_stream_test
+TESTS += daemon/transport/proof/challenge_test tests/conformance/transport_tls_test tests/conformance/transport_test tests/conformance/transport_stream_test
+daemon_transport_proof_challenge_test_LDADD = daemon/libtransport.la base/libbase.la $(OPENSSL_LIBS) $(CMOCKA_LIBS)
+transport_place = daemon/own_file.c daemon/thread.c tests/conformance/transport/place.c tests/conformance/transport/place.h
+transport_libraries = daemon/libtransport.la base/libbase.la $(LIBEVENT_LIBS) $(OPENSSL_LIBS) $(CMOCKA_LIBS) -lpthread
+tests_conformance_transport_tls_test_SOURCES = tests/conformance/transport_tls_test.c $(transport_place)
+tests_conformance_transport_tls_test_LDADD = $(transport_libraries)
+tests_conformance_transport_test_SOURCES = tests/conformance/transport_test.c $(transport_place)
+tests_conformance_transport_test_LDADD = $(transport_libraries)
+tests_conformance_transport_stream_test_SOURCES = tests/conformance/transport_stream_test.c $(transport_place)
+tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 
 check_PROGRAMS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \

@@ -25,6 +25,9 @@ example_data = examples/common/arguments.c examples/common/arguments.h examples/
 example_losses = examples/common/losses.c examples/common/losses.h
 EXTRA_DIST += examples/common/daemon.sh
 
+# examples/cluster
+EXTRA_DIST += examples/cluster/README.md examples/cluster/certificates.sh
+
 # examples/kmeans
 noinst_LTLIBRARIES += examples/kmeans/kmeans.la
 examples_kmeans_kmeans_la_SOURCES = examples/kmeans/kmeans.c

@@ -8,6 +8,11 @@ tests_bench_bench_SOURCES = tests/bench/bench.c tests/bench/bench.h tests/bench/
 	tests/bench/work/allreduce.c tests/bench/work/order.c tests/bench/work/pipeline.c tests/bench/work/program.c
 tests_bench_bench_LDADD = libclient/libclient.la -lm
 
+# Run by hand: bulk streams beside raw sockets.
+check_PROGRAMS += tests/bench/transport_bench
+tests_bench_transport_bench_SOURCES = tests/bench/transport.c $(transport_place)
+tests_bench_transport_bench_LDADD = $(transport_libraries)
+
 # What allreduce_64m is compared with, where there is Open MPI.
 if WITH_MPI
 check_DATA += tests/bench/work/allreduce_mpi

@@ -19,6 +19,7 @@ child
 board
 meta
 peer
+transport/stream transport/proof transport
 session
 tools
 END

@@ -7,6 +7,7 @@ fuzz_programs += tests/fuzz/lane_fuzz tests/fuzz/board_fuzz tests/fuzz/module_fu
 fuzz_programs += tests/fuzz/answer_fuzz tests/fuzz/hint_fuzz tests/fuzz/image_fuzz tests/fuzz/settings_fuzz
 fuzz_programs += tests/fuzz/core_fuzz tests/fuzz/mark_fuzz tests/fuzz/request_fuzz tests/fuzz/state_fuzz
 fuzz_programs += tests/fuzz/borrow_fuzz tests/fuzz/peer_fuzz tests/fuzz/talk_fuzz
+fuzz_programs += tests/fuzz/transport_fuzz
 noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/stand_in/host.h
 check_PROGRAMS += $(fuzz_programs)
 if FUZZ
@@ -71,6 +72,9 @@ tests_fuzz_store_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_text_fuzz_SOURCES = tests/fuzz/text_fuzz.c $(fuzz_main)
 tests_fuzz_text_fuzz_LDADD = cli/libcli.la
 tests_fuzz_text_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_transport_fuzz_SOURCES = tests/fuzz/transport_fuzz.c $(fuzz_main)
+tests_fuzz_transport_fuzz_LDADD = daemon/libtransport.la base/libbase.la $(OPENSSL_LIBS)
+tests_fuzz_transport_fuzz_LDFLAGS = $(fuzz_flags)
 
 # What plays with a whole daemon.
 fuzz_daemon = tests/fuzz/stand_in/host.c $(store_fixture) program/graph/graph_make.c daemon/child/child_board.c \
