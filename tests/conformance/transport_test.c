@@ -115,7 +115,7 @@ static void test_garbage(void **state)
                 { "GET / HTTP/1.1\r\nHost: beta\r\n\r\n", 30 }, { "\xff\xff\xff\xff\xff\xff\xff\xff", 8 },
                 { "pwT\1\1\xff\xff\xff", 8 },                   { "\x16\x03\x01\xff\xff\1\xff\xff\xff", 9 },
                 { "pwT\1\1\4\0\0a\0a\0", 12 },                  { "pwT\2\1\4\0\0beta", 12 },
-                { "pwT\1\1\1\x40\0", 8 },
+                { "pwT\1\1\1\x40\0", 8 },                  { "xwT\1\1\4\0\0beta", 12 },
         };
         const struct pw_transport_kind *kind;
         struct place place;
