@@ -63,12 +63,12 @@ daemon_libboard_la_SOURCES = daemon/board/boards.c daemon/board/gangs.c daemon/b
 noinst_LTLIBRARIES += daemon/libtransport.la
 daemon_libtransport_la_LIBTOOLFLAGS = --tag=disable-shared
 daemon_libtransport_la_SOURCES = daemon/transport/address.c daemon/transport/crew.c \
-	daemon/transport/dial.c daemon/transport/handshake.c daemon/transport/hello.c daemon/transport/kinds.c \
+	daemon/transport/dial.c daemon/transport/handshake.c daemon/transport/greeting.c daemon/transport/kinds.c \
 	daemon/transport/listener.c daemon/transport/proof/certificate.c daemon/transport/proof/challenge.c \
 	daemon/transport/proof/secret.c daemon/transport/socket.c daemon/transport/stream/bulk.c daemon/transport/stream/control.c \
 	daemon/transport/stream/frames.c daemon/transport/tcp.c daemon/transport/tls.c daemon/transport/transport.c \
 	daemon/transport/unix.c
-noinst_HEADERS += daemon/transport/address.h daemon/transport/crew.h daemon/transport/handshake.h daemon/transport/hello.h \
+noinst_HEADERS += daemon/transport/address.h daemon/transport/crew.h daemon/transport/handshake.h daemon/transport/greeting.h \
 	daemon/transport/kinds.h daemon/transport/pipe.h daemon/transport/proof/certificate.h \
 	daemon/transport/proof/challenge.h daemon/transport/proof/secret.h daemon/transport/socket.h daemon/transport/stream/bulk.h \
 	daemon/transport/stream/control.h daemon/transport/stream/frames.h daemon/transport/transport.h \

@@ -1,6 +1,8 @@
 /* Who may go on with whom. */
 #include "cluster/link/hello.h"
 
+#include "base/host_name.h"
+
 #include <string.h>
 
 enum pw_status pw_hello_check(const struct pw_hello *own, const struct pw_hello *theirs, const char *proven,
@@ -10,7 +12,7 @@ enum pw_status pw_hello_check(const struct pw_hello *own, const struct pw_hello 
                 return pw_error_set(ret_err, PW_UNSUPPORTED,
                                     "host %s speaks version %u of what daemons say to each other, this one %u: install one release "
                                     "on both", theirs->name, theirs->version, own->version);
-        if (proven && strcmp(proven, theirs->name))
+        if (proven && !pw_host_name_equal(proven, theirs->name))
                 return pw_error_set(ret_err, PW_DENIED,
                                     "who says that it is host %s has the certificate of %s: give each host a certificate of its "
                                     "own name, or see --host-name", theirs->name, proven);

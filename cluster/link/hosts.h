@@ -7,10 +7,10 @@
 #ifndef PW_CLUSTER_LINK_HOSTS_H
 #define PW_CLUSTER_LINK_HOSTS_H
 
+#include "base/host_name.h"
 #include "base/table.h"
 #include "cluster/link/peer.h"
 
-#define PW_HOST_NAME_MAX 64u    /* bytes of a name, of a host or of a cluster, without the 0 behind it */
 #define PW_HOST_ADDRESS_MAX 255u
 
 struct pw_host_row {

@@ -8,18 +8,9 @@
 
 /* --- in --------------------------------------------------------------------------------------------------------------------- */
 
-/* Letters, digits and "-._", as in names of hosts: they are shown, and are parts of keys. */
-static bool is_name(const char *text)
-{
-        size_t length = strlen(text);
-
-        return length && length <= PW_HOST_NAME_MAX &&
-               strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") == length;
-}
-
 static enum pw_status read_hello(const Pathways__Wire__PeerHello *hello, struct pw_hello *ret_hello, struct pw_error *ret_err)
 {
-        if (!is_name(hello->name) || !is_name(hello->cluster))
+        if (!pw_host_name_ok(hello->name) || !pw_host_name_ok(hello->cluster))
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host's hello has a name that is none: up to %u letters, digits and "
                                     "\"-._\"", PW_HOST_NAME_MAX);
         *ret_hello = (struct pw_hello){

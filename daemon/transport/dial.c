@@ -5,15 +5,15 @@
 struct pw_dial {
         struct pw_list link;
         struct pw_transport *transport;
-        void (*done)(void *context, struct pw_pipe *pipe_take, const struct pw_hello *hello, const struct pw_error *why);
+        void (*done)(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting, const struct pw_error *why);
         void *context;
 };
 
-static void ended(void *context, struct pw_pipe *pipe_take, const struct pw_hello *hello, const struct pw_error *why)
+static void ended(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting, const struct pw_error *why)
 {
         struct pw_dial *dial = context;
 
-        dial->done(dial->context, pipe_take, hello, why);
+        dial->done(dial->context, pipe_take, greeting, why);
 }
 
 static enum pw_status check(const struct pw_dial_params *params, struct pw_error *ret_err)
@@ -29,17 +29,17 @@ static enum pw_status check(const struct pw_dial_params *params, struct pw_error
 static enum pw_status call(struct pw_dial *dial, const struct pw_address *address, const struct pw_dial_params *params,
                            struct pw_error *ret_err)
 {
-        struct pw_hello hello = { .use = params->use, .ticket_bytes = params->ticket_bytes };
-        struct pw_handshake_params shake = { .peer = address, .hello = &hello, .expected = params->expected, .ended = ended,
+        struct pw_greeting greeting = { .use = params->use, .ticket_bytes = params->ticket_bytes };
+        struct pw_handshake_params shake = { .peer = address, .greeting = &greeting, .expected = params->expected, .ended = ended,
                                              .context = dial };
         struct pw_handshake *handshake;
         enum pw_status status = pw_socket_call(address, &shake.fd_take, ret_err);
 
         if (status != PW_OK)
                 return status;
-        strcpy(hello.name, dial->transport->host_name);
+        strcpy(greeting.name, dial->transport->host_name);
         if (params->ticket_bytes)
-                memcpy(hello.ticket, params->ticket, params->ticket_bytes);
+                memcpy(greeting.ticket, params->ticket, params->ticket_bytes);
         status = pw_handshake_begin(dial->transport, &shake, &handshake, ret_err);
         if (status != PW_OK)
                 close(shake.fd_take);

@@ -21,8 +21,8 @@ struct pw_handshake {
         enum pw_status status;      /* of the last step */
         struct pw_error err;
         struct pw_error verdict;    /* of a listener: what the answer says; PW_OK: welcome */
-        struct pw_hello own, peer;
-        uint8_t bytes[PW_HELLO_MAX]; /* being written or read: */
+        struct pw_greeting own, peer;
+        uint8_t bytes[PW_GREETING_MAX]; /* being written or read: */
         uint32_t done, need;
 };
 
@@ -83,7 +83,7 @@ static enum pw_handshake_event next_event(const struct pw_handshake *handshake)
 
 /* --- steps, on a worker ----------------------------------------------------------------------------------------------------- */
 
-/* Write the hello, or the answer. */
+/* Write the greeting, or the answer. */
 static enum pw_status say(struct pw_handshake *handshake)
 {
         struct pw_pipe *pipe = handshake->pipe;
@@ -114,14 +114,14 @@ static enum pw_status check_name(struct pw_handshake *handshake)
         return PW_OK;
 }
 
-typedef enum pw_status decode_hello(const uint8_t *bytes, uint32_t count, struct pw_hello *ret_hello, uint32_t *ret_need,
+typedef enum pw_status decode_greeting(const uint8_t *bytes, uint32_t count, struct pw_greeting *ret_greeting, uint32_t *ret_need,
                                     struct pw_error *ret_err);
 
-/* Read the hello, or the answer: no byte of what comes behind it. */
+/* Read the greeting, or the answer: no byte of what comes behind it. */
 static enum pw_status hear(struct pw_handshake *handshake)
 {
         struct pw_pipe *pipe = handshake->pipe;
-        decode_hello *decode = pipe->caller ? pw_hello_decode_answer : pw_hello_decode;
+        decode_greeting *decode = pipe->caller ? pw_greeting_decode_answer : pw_greeting_decode;
         enum pw_status status, reading;
         size_t bytes = 0;
 
@@ -175,7 +175,7 @@ static void free_handshake(struct pw_handshake *handshake)
 static void end(struct pw_handshake *handshake, const struct pw_error *why)
 {
         struct pw_pipe *pipe = why ? NULL : handshake->pipe;
-        struct pw_hello hello = handshake->peer;
+        struct pw_greeting greeting = handshake->peer;
         struct pw_error reason = why ? *why : (struct pw_error){ .status = PW_OK };
         pw_handshake_ended *ended = handshake->ended;
         void *context = handshake->context;
@@ -189,7 +189,7 @@ static void end(struct pw_handshake *handshake, const struct pw_error *why)
                 handshake->pipe = NULL;
         }
         free_handshake(handshake);
-        ended(context, pipe, &hello, why ? &reason : NULL);
+        ended(context, pipe, &greeting, why ? &reason : NULL);
 }
 
 static void refuse_late(struct pw_handshake *handshake)
@@ -238,8 +238,8 @@ static void prepare_saying(struct pw_handshake *handshake)
 {
         const char *name = handshake->transport->host_name;
 
-        handshake->need = handshake->pipe->caller ? pw_hello_encode(&handshake->own, handshake->bytes)
-                                                  : pw_hello_encode_answer(handshake->verdict.status, name, handshake->bytes);
+        handshake->need = handshake->pipe->caller ? pw_greeting_encode(&handshake->own, handshake->bytes)
+                                                  : pw_greeting_encode_answer(handshake->verdict.status, name, handshake->bytes);
 }
 
 static void work_done(struct pw_crew_work *work)
@@ -280,7 +280,7 @@ static struct pw_pipe *make_pipe(struct pw_transport *transport, const struct pw
         pipe->kind = transport->kind;
         pipe->transport = transport;
         pipe->fd = params->fd_take;
-        pipe->caller = pipe->wants_write = params->hello != NULL;
+        pipe->caller = pipe->wants_write = params->greeting != NULL;
         if (params->expected)
                 memcpy(pipe->expected, params->expected, strlen(params->expected) + 1);
         pw_address_format(params->peer, pipe->peer, sizeof pipe->peer);
@@ -305,9 +305,9 @@ enum pw_status pw_handshake_begin(struct pw_transport *transport, const struct p
         handshake->work.done = work_done;
         handshake->ended = params->ended;
         handshake->context = params->context;
-        handshake->state = params->hello ? PW_HANDSHAKE_CONNECTING : PW_HANDSHAKE_PROVING;
-        if (params->hello)
-                handshake->own = *params->hello;
+        handshake->state = params->greeting ? PW_HANDSHAKE_CONNECTING : PW_HANDSHAKE_PROVING;
+        if (params->greeting)
+                handshake->own = *params->greeting;
         else
                 transport->incoming_count++;
         handshake->number = ++transport->handshake_count;

@@ -11,7 +11,7 @@
 enum pw_handshake_state {
         PW_HANDSHAKE_CONNECTING = 0, /* of a caller: nobody has taken the call yet */
         PW_HANDSHAKE_PROVING,        /* the kind's steps */
-        PW_HANDSHAKE_SAYING,         /* this side's hello or answer is written */
+        PW_HANDSHAKE_SAYING,         /* this side's greeting or answer is written */
         PW_HANDSHAKE_HEARING,        /* the other side's is read */
         PW_HANDSHAKE_UP,             /* the pipe is its owner's */
         PW_HANDSHAKE_REFUSED,
@@ -24,12 +24,13 @@ enum pw_handshake_event {
 struct pw_handshake;
 
 /* Called once, by the loop: the pipe, or NULL and why. The handshake is gone then. */
-typedef void pw_handshake_ended(void *context, struct pw_pipe *pipe_take, const struct pw_hello *hello, const struct pw_error *why);
+typedef void pw_handshake_ended(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting,
+                                const struct pw_error *why);
 
 struct pw_handshake_params {
         int fd_take;
         const struct pw_address *peer;
-        const struct pw_hello *hello;  /* of a caller: what to say; NULL: of a listener, which answers */
+        const struct pw_greeting *greeting;  /* of a caller: what to say; NULL: of a listener, which answers */
         const char *expected;          /* of a caller; may be NULL */
         pw_handshake_ended *ended;
         void *context;

@@ -25,12 +25,12 @@ struct pw_listener {
         char address[PW_TRANSPORT_ADDRESS_TEXT];
 };
 
-static void ended(void *context, struct pw_pipe *pipe_take, const struct pw_hello *hello, const struct pw_error *why)
+static void ended(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting, const struct pw_error *why)
 {
         struct pw_listener *listener = context;
 
         if (pipe_take)
-                listener->events->came(listener->context, pipe_take, hello);
+                listener->events->came(listener->context, pipe_take, greeting);
         else
                 listener->events->refused(listener->context, why);
 }

@@ -17,7 +17,7 @@
 #define PW_DAEMON_TRANSPORT_TRANSPORT_H
 
 #include "base/list.h"
-#include "daemon/transport/hello.h"
+#include "daemon/transport/greeting.h"
 
 struct pw_loop;
 struct pw_observer;
@@ -56,8 +56,8 @@ uint64_t pw_transport_next_us(const struct pw_transport *transport);
 
 /* Told by the loop, never inside a call here. They may call anything but close() and free(). */
 struct pw_listener_events {
-        /* Somebody proved himself. Own: the pipe is theirs. `hello` is borrowed for the call. */
-        void (*came)(void *context, struct pw_pipe *pipe_take, const struct pw_hello *hello);
+        /* Somebody proved himself. Own: the pipe is theirs. `greeting` is borrowed for the call. */
+        void (*came)(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting);
         /* Somebody did not: PW_DENIED, PW_PROTOCOL, PW_DEADLINE, PW_DAEMON_GONE, PW_LIMIT (too many at once). Whoever can reach
          * the address can make this be told as often as he likes. */
         void (*refused)(void *context, const struct pw_error *why);
@@ -77,12 +77,12 @@ void pw_listener_free(struct pw_listener *listener);
 struct pw_dial_params {
         const char *address;          /* borrowed for the call */
         const char *expected;         /* the host that shall answer; NULL: any that proves itself */
-        enum pw_hello_use use;
+        enum pw_greeting_use use;
         const void *ticket;           /* up to PW_TICKET_MAX bytes; borrowed for the call */
         uint32_t ticket_bytes;
         /* Called once unless the dial is freed before, by the loop. Own: *pipe_take is theirs; NULL: `why` says why there is none.
-         * `hello`: of the host that answered, its name. */
-        void (*done)(void *context, struct pw_pipe *pipe_take, const struct pw_hello *hello, const struct pw_error *why);
+         * `greeting`: of the host that answered, its name. */
+        void (*done)(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting, const struct pw_error *why);
         void *context;
 };
 /* Errors: PW_INVALID, PW_UNSUPPORTED, PW_SYSTEM, PW_NO_MEMORY, PW_DAEMON_GONE, PW_BUSY: `done` is not called then. `done` brings

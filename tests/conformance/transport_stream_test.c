@@ -90,7 +90,7 @@ static enum pw_status send_frame(struct end *end, uint32_t number)
         return status;
 }
 
-static void meet(struct place *place, const struct pw_transport_kind *kind, enum pw_hello_use use)
+static void meet(struct place *place, const struct pw_transport_kind *kind, enum pw_greeting_use use)
 {
         place_make(place, &(struct place_params){ .kind = kind->name });
         if (place_call(place, "beta", use) != PW_OK)

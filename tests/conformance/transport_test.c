@@ -26,14 +26,14 @@ static void test_meet(void **state)
                 assert_ptr_equal(pw_transport_kind_of(place.alpha), kind);
                 assert_int_equal(place_call(&place, "Beta", PW_USE_BULK), PW_OK);
                 assert_string_equal(place.answer.name, "beta");
-                assert_string_equal(place.hello.name, "alpha");
-                assert_int_equal(place.hello.use, PW_USE_BULK);
-                assert_int_equal(place.hello.ticket_bytes, 6);
-                assert_memory_equal(place.hello.ticket, "ticket", 6);
+                assert_string_equal(place.greeting.name, "alpha");
+                assert_int_equal(place.greeting.use, PW_USE_BULK);
+                assert_int_equal(place.greeting.ticket_bytes, 6);
+                assert_memory_equal(place.greeting.ticket, "ticket", 6);
                 place_drop_pipes(&place);
                 assert_int_equal(place_call(&place, NULL, PW_USE_CONTROL), PW_OK);
-                assert_int_equal(place.hello.use, PW_USE_CONTROL);
-                assert_int_equal(place.hello.ticket_bytes, 0);
+                assert_int_equal(place.greeting.use, PW_USE_CONTROL);
+                assert_int_equal(place.greeting.ticket_bytes, 0);
                 assert_int_equal(place.refused_count, 0);
                 place_remove(&place);
         }
@@ -108,7 +108,7 @@ static void test_silent_answer(void **state)
         }
 }
 
-/* What is no hello, a hello that claims 4 GiB, and one that never ends: each is refused, and the next caller is served. */
+/* What is no greeting, a greeting that claims 4 GiB, and one that never ends: each is refused, and the next caller is served. */
 static void test_garbage(void **state)
 {
         static const struct { const char *bytes; uint32_t count; } says[] = {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 /* Each thing that a stranger does may fail at any time: he writes what he has, and ends. */
-static void say(const struct place *place, SSL_CTX *context, const char *hello, uint32_t count)
+static void say(const struct place *place, SSL_CTX *context, const char *greeting, uint32_t count)
 {
         int fd = place_knock(place);
         SSL *ssl = SSL_new(context);
@@ -22,7 +22,7 @@ static void say(const struct place *place, SSL_CTX *context, const char *hello, 
         assert_non_null(ssl);
         SSL_set_fd(ssl, fd);
         if (SSL_connect(ssl) == 1) {
-                SSL_write(ssl, hello, (int)count);
+                SSL_write(ssl, greeting, (int)count);
                 SSL_read(ssl, &(char){ 0 }, 1);
         }
         SSL_free(ssl);
@@ -30,14 +30,14 @@ static void say(const struct place *place, SSL_CTX *context, const char *hello, 
 }
 
 /* In a process of its own, as this one's loop is to turn meanwhile. */
-static void be_stranger(struct place *place, SSL_CTX *context, const char *hello, uint32_t count)
+static void be_stranger(struct place *place, SSL_CTX *context, const char *greeting, uint32_t count)
 {
         uint32_t before = place->refused_count;
         pid_t child = fork();
 
         assert_true(child >= 0);
         if (!child) {
-                say(place, context, hello, count);
+                say(place, context, greeting, count);
                 _exit(0);
         }
         place_await(place, &place->refused_count, before + 1);

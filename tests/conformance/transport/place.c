@@ -100,13 +100,13 @@ void place_credentials(const char *kind, const char *shown, struct pw_transport_
 
 static void on_timer(evutil_socket_t fd, short what, void *context) { (void)fd, (void)what, (void)context; }
 
-static void came(void *context, struct pw_pipe *pipe_take, const struct pw_hello *hello)
+static void came(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting)
 {
         struct place *place = context;
 
         pw_pipe_free(place->came);
         place->came = pipe_take;
-        place->hello = *hello;
+        place->greeting = *greeting;
         place->came_count++;
 }
 
@@ -119,14 +119,14 @@ static void refused(void *context, const struct pw_error *why)
         place->refused_count++;
 }
 
-static void called(void *context, struct pw_pipe *pipe_take, const struct pw_hello *hello, const struct pw_error *why)
+static void called(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting, const struct pw_error *why)
 {
         struct place *place = context;
 
         assert_true(!pipe_take == !!why);
         place->called = pipe_take;
         if (pipe_take)
-                place->answer = *hello;
+                place->answer = *greeting;
         else
                 place->why = *why;
         place->called_count++;
@@ -213,7 +213,7 @@ void place_await(struct place *place, const uint32_t *counter, uint32_t count)
 
 /* --- calls ------------------------------------------------------------------------------------------------------------------ */
 
-void place_begin_call(struct place *place, const char *expected, enum pw_hello_use use)
+void place_begin_call(struct place *place, const char *expected, enum pw_greeting_use use)
 {
         struct pw_dial_params params = { .address = place->address, .expected = expected, .use = use, .ticket = "ticket",
                                          .ticket_bytes = use == PW_USE_BULK ? 6 : 0, .done = called, .context = place };
@@ -224,7 +224,7 @@ void place_begin_call(struct place *place, const char *expected, enum pw_hello_u
                 place->called_count++;
 }
 
-enum pw_status place_call(struct place *place, const char *expected, enum pw_hello_use use)
+enum pw_status place_call(struct place *place, const char *expected, enum pw_greeting_use use)
 {
         uint32_t done = place->called_count, came_before = place->came_count;
 

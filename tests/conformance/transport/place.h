@@ -19,7 +19,7 @@ struct place {
         char address[PW_TRANSPORT_ADDRESS_TEXT]; /* of beta */
         /* what was told */
         struct pw_pipe *called, *came;           /* the place's until they are taken */
-        struct pw_hello answer, hello;
+        struct pw_greeting answer, greeting;
         uint32_t called_count, came_count, refused_count;
         uint32_t refused[PW_FORKED + 1];         /* by status */
         struct pw_error why, refusal;            /* of the call that failed last; of the refusal that was told last */
@@ -48,9 +48,9 @@ void place_glance(struct place *place); /* a turn that waits for nothing */
 void place_await(struct place *place, const uint32_t *counter, uint32_t count);
 
 /* Call beta and wait for what comes of it: PW_OK, or place->why. The pipes of both are there then, or neither. */
-enum pw_status place_call(struct place *place, const char *expected, enum pw_hello_use use);
+enum pw_status place_call(struct place *place, const char *expected, enum pw_greeting_use use);
 /* Without waiting. */
-void place_begin_call(struct place *place, const char *expected, enum pw_hello_use use);
+void place_begin_call(struct place *place, const char *expected, enum pw_greeting_use use);
 void place_drop_pipes(struct place *place);
 
 /* A stranger's socket at beta's door, which blocks. */

@@ -1,6 +1,6 @@
-/* What another host, or whoever can reach its door, says: hellos, answers to them, challenges of both sides, frames in pieces. The
+/* What another host, or whoever can reach its door, says: greetings, answers to them, challenges, frames in pieces. The
  * first byte says which. */
-#include "daemon/transport/hello.h"
+#include "daemon/transport/greeting.h"
 #include "daemon/transport/proof/challenge.h"
 #include "daemon/transport/stream/frames.h"
 #include "tests/fuzz/fuzz.h"
@@ -15,25 +15,25 @@ static void require(bool so)
 }
 
 /* As many bytes as it asks for, never more than it may ask for; what is sound is written as it was read. */
-static void hear_hello(const uint8_t *bytes, size_t count, bool answer)
+static void hear_greeting(const uint8_t *bytes, size_t count, bool answer)
 {
-        struct pw_hello hello = { .ticket_bytes = 0 };
-        uint8_t again[PW_HELLO_MAX];
+        struct pw_greeting greeting = { .ticket_bytes = 0 };
+        uint8_t again[PW_GREETING_MAX];
         uint32_t have = 0, need = 0, written;
         enum pw_status status;
         struct pw_error err;
 
-        while ((status = answer ? pw_hello_decode_answer(bytes, have, &hello, &need, &err)
-                                : pw_hello_decode(bytes, have, &hello, &need, &err)) == PW_NOT_READY) {
-                require(need > have && need <= PW_HELLO_MAX);
+        while ((status = answer ? pw_greeting_decode_answer(bytes, have, &greeting, &need, &err)
+                                : pw_greeting_decode(bytes, have, &greeting, &need, &err)) == PW_NOT_READY) {
+                require(need > have && need <= PW_GREETING_MAX);
                 if (need > count)
                         return;
                 have = need;
         }
         if (status != PW_OK)
                 return;
-        require(pw_host_name_ok(hello.name) && hello.ticket_bytes <= PW_TICKET_MAX);
-        written = answer ? pw_hello_encode_answer(PW_OK, hello.name, again) : pw_hello_encode(&hello, again);
+        require(pw_host_name_ok(greeting.name) && greeting.ticket_bytes <= PW_TICKET_MAX);
+        written = answer ? pw_greeting_encode_answer(PW_OK, greeting.name, again) : pw_greeting_encode(&greeting, again);
         require(written == have && !memcmp(bytes, again, have));
 }
 
@@ -88,8 +88,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
         if (!count)
                 return 0;
         switch (bytes[0] % 5) {
-        case 0: hear_hello(bytes + 1, count - 1, false); break;
-        case 1: hear_hello(bytes + 1, count - 1, true); break;
+        case 0: hear_greeting(bytes + 1, count - 1, false); break;
+        case 1: hear_greeting(bytes + 1, count - 1, true); break;
         case 2: hear_challenge(bytes + 1, count - 1, false); break;
         case 3: hear_challenge(bytes + 1, count - 1, true); break;
         default: hear_frames(bytes + 1, count - 1); break;
