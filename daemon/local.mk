@@ -3,6 +3,9 @@ sbin_PROGRAMS += daemon/pathwaysd
 daemon_pathwaysd_SOURCES = daemon/main.c
 daemon_pathwaysd_LDADD = $(daemon_libraries)
 noinst_LTLIBRARIES += daemon/libdaemon.la
+redis_sources = daemon/meta/redis/address.c daemon/meta/redis/answer.c daemon/meta/redis/binding.c daemon/meta/redis/entry.c \
+	daemon/meta/redis/member.c daemon/meta/redis/names.c daemon/meta/redis/redis.c daemon/meta/redis/script.c \
+	daemon/meta/redis/state.c daemon/meta/redis/table.c daemon/meta/redis/telling.c daemon/meta/redis/wire.c
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
 daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c \
 	daemon/client/attach.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/scan.c \
@@ -18,6 +21,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/loop/heap.c daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
 	daemon/memory/frozen.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
 	daemon/memory/segment.c daemon/memory/worker.c daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c \
+	$(redis_sources) \
 	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c daemon/peer/codec.c \
 	daemon/rundir.c daemon/session/complaint.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c \
 	daemon/session/session.c \
@@ -29,8 +33,8 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DPW_MODULEDIR='"$(moduledir)"'     \
 	-DPW_PREFIX='"$(prefix)"'
 daemon_libraries = daemon/libdaemon.la daemon/libtransport.la daemon/libboard.la cluster/libcluster.la scheduler/libscheduler.la store/libstore.la      \
-	program/libprogram.la plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(OPENSSL_LIBS) $(PROTOBUF_C_LIBS)     \
-	$(XXHASH_LIBS) -lpthread
+	program/libprogram.la plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(OPENSSL_LIBS) $(HIREDIS_LIBS)         \
+	$(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/child.h \
 	daemon/child/child_board.h daemon/child/children.h daemon/child/spawn.h daemon/client/client.h \
 	daemon/client/clients.h daemon/client/lane.h daemon/client/scan.h daemon/client/move.h daemon/client/name.h \
@@ -42,7 +46,9 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/inspect/waits.h daemon/inspect/why/why.h daemon/install.h daemon/loop.h daemon/loop/heap.h daemon/loop/timer.h \
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/frozen.h \
 	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
-	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h \
+	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h daemon/meta/redis/address.h \
+	daemon/meta/redis/answer.h daemon/meta/redis/member.h daemon/meta/redis/redis_private.h daemon/meta/redis/script.h \
+	daemon/meta/redis/state.h daemon/meta/redis/wire.h \
 	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
 	daemon/peer/codec.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/kept.h daemon/session/lane.h \
 	daemon/session/object.h \
@@ -124,9 +130,9 @@ daemon_work_shape_shapes_test_SOURCES = daemon/work/shape/shapes.c daemon/work/s
 daemon_work_shape_shapes_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_memory_worker_test_SOURCES = daemon/memory/worker.c daemon/memory/worker_test.c daemon/thread.c
 daemon_memory_worker_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(CMOCKA_LIBS) -lpthread
-tests_conformance_meta_test_SOURCES = daemon/meta/embedded.c daemon/meta/kinds.c daemon/own_file.c \
-	tests/conformance/meta_test.c
-tests_conformance_meta_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
+tests_conformance_meta_test_SOURCES = daemon/clock.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/own_file.c $(redis_sources) \
+	tests/conformance/meta_test.c tests/conformance/server.c tests/conformance/server.h
+tests_conformance_meta_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(HIREDIS_LIBS) $(CMOCKA_LIBS)
 
 # What an installed service consists of besides.
 EXTRA_DIST += daemon/systemd/pathwaysd.service.in daemon/systemd/pathways.conf daemon/systemd/sysusers.d/pathways.conf     \

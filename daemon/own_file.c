@@ -74,3 +74,22 @@ enum pw_status pw_old_socket_remove(const char *path, struct pw_error *ret_err)
                 return pw_error_set(ret_err, PW_EXISTS, "%s: is there, and no socket; remove it, or choose another path", path);
         return unlink(path) == 0 || errno == ENOENT ? PW_OK : pw_error_errno(ret_err, errno, "remove %s", path);
 }
+
+enum pw_status pw_own_folder(const char *path, struct pw_error *ret_err)
+{
+        pw_auto_free char *copy = strdup(path);
+
+        if (!copy)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory for %s", path);
+        for (char *at = copy + 1; *at; at++) {
+                if (*at != '/')
+                        continue;
+                *at = 0;
+                if (mkdir(copy, 0755) < 0 && errno != EEXIST)
+                        return pw_error_errno(ret_err, errno, "mkdir %s", copy);
+                *at = '/';
+        }
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+                return pw_error_errno(ret_err, errno, "mkdir %s", copy);
+        return PW_OK;
+}

@@ -11,6 +11,8 @@
  * Own:    *ret_fd is the caller's.
  * Errors: PW_DENIED, which says what is not so; PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_own_file(const char *folder, const char *name, int *ret_fd, struct pw_error *ret_err);
+/* Make a folder, mode 0700, and those above it that are not there. Errors: PW_SYSTEM, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_own_folder(const char *path, struct pw_error *ret_err);
 /* Remove the socket at `path`, of somebody who is gone; nothing there is fine. Errors: PW_EXISTS: it is no socket, and stays. */
 PW_MUST_CHECK enum pw_status pw_old_socket_remove(const char *path, struct pw_error *ret_err);
 

@@ -26,7 +26,7 @@ static void event(void *context, const struct pw_meta_event *event)
                 pw_log(&daemon->log, PW_LOG_INFO, "joined host=h%u epoch=%x", event->host.host, event->host.epoch);
                 break;
         case PW_META_AWAY:
-                pw_log(&daemon->log, PW_LOG_WARNING, "metadata is away kind=%s", daemon->meta->kind->name);
+                pw_log(&daemon->log, PW_LOG_WARNING, "metadata is away kind=%s why=\"%s\"", daemon->meta->kind->name, event->text);
                 break;
         case PW_META_BACK:
                 pw_log(&daemon->log, PW_LOG_INFO, "metadata is back kind=%s", daemon->meta->kind->name);
@@ -35,6 +35,17 @@ static void event(void *context, const struct pw_meta_event *event)
         case PW_META_CHANGED:
                 pw_log(&daemon->log, PW_LOG_DEBUG, "name changed tenant=%s name=%s id=%s version=%llu", event->tenant, event->name,
                        pw_id_format(event->id, id), (unsigned long long)event->version);
+                break;
+        case PW_META_HOST:
+                pw_log(&daemon->log, PW_LOG_INFO, "host known host=h%u epoch=%x name=%s address=%s", event->row->number,
+                       event->row->epoch, event->row->name, event->row->address);
+                break;
+        case PW_META_WAITS:
+        case PW_META_TROUBLE:
+                pw_log(&daemon->log, PW_LOG_WARNING, "metadata kind=%s: %s", daemon->meta->kind->name, event->text);
+                break;
+        case PW_META_REFUSED:
+                pw_log(&daemon->log, PW_LOG_ERROR, "metadata refuses this host kind=%s: %s", daemon->meta->kind->name, event->text);
                 break;
         }
 }

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #define HOST_MAX 65534u
 
@@ -31,25 +30,6 @@ struct embedded {
 static uint64_t key_of(const struct embedded *meta, const char *tenant, const char *name)
 {
         return pw_hash_pair(&meta->secret, tenant, name);
-}
-
-static enum pw_status make_folders(const char *path, struct pw_error *ret_err)
-{
-        pw_auto_free char *copy = strdup(path);
-
-        if (!copy)
-                return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory for %s", path);
-        for (char *at = copy + 1; *at; at++) {
-                if (*at != '/')
-                        continue;
-                *at = 0;
-                if (mkdir(copy, 0755) < 0 && errno != EEXIST)
-                        return pw_error_errno(ret_err, errno, "mkdir %s", copy);
-                *at = '/';
-        }
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-                return pw_error_errno(ret_err, errno, "mkdir %s", copy);
-        return PW_OK;
 }
 
 enum { EMPTY = -1, NO_NUMBER = -2 };
@@ -139,7 +119,7 @@ static enum pw_status embedded_open(const struct pw_meta_params *params, struct 
 {
         struct embedded *meta;
         uint32_t host, epoch;
-        enum pw_status status = make_folders(params->state_dir, ret_err);
+        enum pw_status status = pw_own_folder(params->state_dir, ret_err);
 
         if (status == PW_OK)
                 status = next_epoch(params->state_dir, params->now_s, &epoch, ret_err);

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "daemon/meta/kinds.h"
 
-static const struct pw_meta_kind *const kinds[] = { &pw_meta_embedded };
+static const struct pw_meta_kind *const kinds[] = { &pw_meta_embedded, &pw_meta_redis };
 
 const struct pw_meta_kind *pw_meta_kind_at(uint32_t i)
 {

@@ -5,6 +5,6 @@
 
 #include "daemon/meta/meta.h"
 
-extern const struct pw_meta_kind pw_meta_embedded;
+extern const struct pw_meta_kind pw_meta_embedded, pw_meta_redis;
 
 #endif

@@ -17,7 +17,7 @@ memory
 module
 child
 board
-meta
+meta meta/redis
 peer
 transport/stream transport/proof transport
 session
