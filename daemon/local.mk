@@ -95,11 +95,11 @@ tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 check_PROGRAMS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/peer/codec_test daemon/work/shape/shapes_test tests/conformance/meta_test
+	daemon/peer/codec_test daemon/work/shape/shapes_test tests/conformance/meta_test tests/conformance/redis_test
 TESTS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/peer/codec_test daemon/work/shape/shapes_test tests/conformance/meta_test
+	daemon/peer/codec_test daemon/work/shape/shapes_test tests/conformance/meta_test tests/conformance/redis_test
 daemon_board_boards_test_LDADD = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la \
 	base/libbase.la  $(CMOCKA_LIBS)
 daemon_closer_test_SOURCES = daemon/closer.c daemon/closer_test.c daemon/thread.c
@@ -132,6 +132,10 @@ daemon_memory_worker_test_SOURCES = daemon/memory/worker.c daemon/memory/worker_
 daemon_memory_worker_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(CMOCKA_LIBS) -lpthread
 tests_conformance_meta_test_SOURCES = daemon/clock.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/own_file.c $(redis_sources) \
 	tests/conformance/meta_test.c tests/conformance/server.c tests/conformance/server.h
+redis_test_common = daemon/clock.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/own_file.c $(redis_sources)
+tests_conformance_redis_test_SOURCES = $(redis_test_common) tests/conformance/redis_test.c tests/conformance/server.c \
+	tests/conformance/server.h
+tests_conformance_redis_test_LDADD = $(tests_conformance_meta_test_LDADD)
 tests_conformance_meta_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(HIREDIS_LIBS) $(CMOCKA_LIBS)
 
 # What an installed service consists of besides.

@@ -121,11 +121,24 @@ static void enter(struct pw_redis *redis, const struct pw_redis_said *said)
         }
 }
 
+/* The next start is to be above the epoch that this host's number has there, or to ask for another number. */
+static void note_refusal(struct pw_redis *redis, enum pw_redis_word word, const struct pw_redis_said *said)
+{
+        if (word == PW_REDIS_EPOCH && said->count == 2) {
+                redis->state.epoch = (uint32_t)pw_max_u64(redis->state.epoch, strtoull(said->words[1], NULL, 10));
+                redis->save = true;
+        }
+        if (word == PW_REDIS_LOST)
+                pw_redis_state_forget(&redis->state);
+}
+
 static void on_join(void *context, const struct pw_redis_said *said)
 {
         struct pw_redis *redis = context;
+        enum pw_redis_word word = pw_redis_hear(redis, said);
 
-        if (pw_redis_hear(redis, said) != PW_REDIS_OK || redis->wanted)
+        note_refusal(redis, word, said);
+        if (word != PW_REDIS_OK || redis->wanted)
                 return;
         if (said->count != 4)
                 hear_error(redis, "JOIN without an answer");

@@ -157,6 +157,15 @@ enum pw_status pw_redis_state_save(const struct pw_redis_state *state,
         return PW_OK;
 }
 
+void pw_redis_state_forget(struct pw_redis_state *state)
+{
+        char path[PATH_BYTES];
+
+        path_of(state, "cluster", path);
+        unlink(path);
+        state->number = 0;
+}
+
 void pw_redis_state_close(struct pw_redis_state *state)
 {
         if (state->folder && state->lock_fd >= 0)

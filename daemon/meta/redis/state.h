@@ -27,6 +27,8 @@ PW_MUST_CHECK enum pw_status pw_redis_state_open(struct pw_redis_state *state, c
 PW_MUST_CHECK enum pw_status pw_redis_state_save(const struct pw_redis_state *state,
                                                  const struct pw_host_row *(*next)(void *context, uint32_t *cursor), void *context,
                                                  struct pw_error *ret_err);
+/* The number is another host's now: the next start asks for a new one. */
+void pw_redis_state_forget(struct pw_redis_state *state);
 void pw_redis_state_close(struct pw_redis_state *state);
 
 #endif
