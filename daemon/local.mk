@@ -133,7 +133,8 @@ daemon_memory_worker_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_L
 tests_conformance_meta_test_SOURCES = daemon/clock.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/own_file.c $(redis_sources) \
 	tests/conformance/meta_test.c tests/conformance/server.c tests/conformance/server.h
 redis_test_common = daemon/clock.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/own_file.c $(redis_sources)
-tests_conformance_redis_test_SOURCES = $(redis_test_common) tests/conformance/redis_test.c tests/conformance/server.c \
+tests_conformance_redis_test_SOURCES = $(redis_test_common) tests/conformance/members.c tests/conformance/members.h \
+	tests/conformance/redis_test.c tests/conformance/server.c \
 	tests/conformance/server.h
 tests_conformance_redis_test_LDADD = $(tests_conformance_meta_test_LDADD)
 tests_conformance_meta_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(HIREDIS_LIBS) $(CMOCKA_LIBS)

@@ -11,9 +11,9 @@
  * A kind that loses its server says AWAY, answers what is outstanding with UNKNOWN or AWAY, and later requests with AWAY at once;
  * BACK comes behind all of these, and when it has come, asking again makes sense.
  *
- * A kind with a server does not wait for it in open(). A host that was of the cluster before has its number and a new epoch at once,
- * from its state dir, and the hosts that it knew come as events; names are answered when the server has been reached, or AWAY when it
- * turns out not to be there.
+ * A kind with a server does not wait for it in open(). A host that was of the cluster before has its number and a new epoch at
+ * once, from its state dir, and the hosts that it knew come as events; names are answered when the server has been reached, or AWAY
+ * when it turns out not to be there.
  *
  * Threads: loop thread only.   Blocks: open() may (it reads a file); nothing else.
  */
@@ -38,8 +38,8 @@ enum pw_meta_event_kind {
                              * object, that binding is over: metadata had lost both, and kept the older one */
         PW_META_HOST,       /* another host of the cluster, new or with another epoch or address: `row` */
         PW_META_WAITS,      /* this host has not joined yet, as `text` says: said again only when the reason is another */
-        PW_META_REFUSED,    /* this host cannot be of the cluster, as `text` says, and nothing but a new start can change that: it is
-                             * not to make ids any more */
+        PW_META_REFUSED,    /* this host cannot be of the cluster, as `text` says, and nothing but a new start can change that: it
+                             * is not to make ids any more */
         PW_META_TROUBLE,    /* `text` is for the operator; all goes on */
 };
 
@@ -79,7 +79,7 @@ struct pw_meta_cluster {
         const char *machine;   /* what tells machines apart, so that a copied state dir is noticed; letters and digits */
         const char *own_address; /* where peers find this host; no blanks */
         uint64_t instance;     /* random: another one for each start of a daemon */
-        uint64_t lease_us;     /* who is not heard of for so long is not there; a server that does not answer in that time is away */
+        uint64_t lease_us;     /* who is not heard of for so long is not there; a server that is silent for so long is away */
         bool new_cluster;      /* found it where this host is of none yet */
         const struct pw_observer *observer; /* of the states of membership; NULL: nobody; outlives the metadata */
 };
@@ -87,8 +87,8 @@ struct pw_meta_cluster {
 struct pw_meta_kind {
         const char *name;
         /* Join: this host's number, and an epoch higher than any it ever had; epoch 0: not joined yet, an event will bring both.
-         * Own: given back with close(). Errors: PW_SYSTEM, PW_NO_MEMORY, PW_LIMIT; with a cluster besides: PW_INVALID (an address or a
-         * name), PW_EXISTS (the state dir is another host's, or another daemon's that lives). */
+         * Own: given back with close(). Errors: PW_SYSTEM, PW_NO_MEMORY, PW_LIMIT; with a cluster besides: PW_INVALID (an address
+         * or a name), PW_EXISTS (the state dir is another host's, or another daemon's that lives). */
         enum pw_status (*open)(const struct pw_meta_params *params, struct pw_meta **ret_meta, struct pw_meta_host *ret_host,
                                struct pw_error *ret_err);
         /* What is outstanding is answered first: AWAY. */

@@ -128,7 +128,7 @@ static const struct pw_meta_kind *kind_at(uint32_t i, struct setting *setting)
 static bool turn(struct pw_meta *meta, struct heard *heard)
 {
         uint64_t now_us = pw_now_us(), next_us = pw_meta_next_us(meta);
-        struct timeval pause = { .tv_sec = (time_t)(next_us - now_us) / 1000000, .tv_usec = (suseconds_t)((next_us - now_us) % 1000000) };
+        struct timeval pause = { (time_t)(next_us - now_us) / 1000000, (suseconds_t)((next_us - now_us) % 1000000) };
 
         if (next_us > now_us && next_us != UINT64_MAX)
                 event_base_loopexit(heard->loop, &pause);
@@ -140,7 +140,8 @@ static struct pw_meta *join(const struct pw_meta_kind *kind, const struct settin
                             struct pw_meta_host *ret_host)
 {
         static uint64_t instance;
-        struct pw_meta_cluster cluster = { .loop = setting->loop, .address = setting->server.address, .name = "ants", .host_name = "anna",
+        struct pw_meta_cluster cluster = { .loop = setting->loop, .address = setting->server.address, .name = "ants",
+                                           .host_name = "anna",
                                            .machine = "m1", .own_address = "127.0.0.1:1", .instance = ++instance,
                                            .lease_us = 3000000, .new_cluster = true };
         struct pw_meta_params params = { .state_dir = setting->state, .now_s = now_s, .listener = &listener, .context = heard,

@@ -24,7 +24,8 @@ bool server_is_there(void)
 static void become(const struct server *server, const char *const *args, int out)
 {
         char socket[96];
-        const char *argv[ARGS_MAX] = { "redis-server", "--port", "0", "--save", "", "--dir", server->folder, "--unixsocket", socket };
+        const char *argv[ARGS_MAX] = { "redis-server", "--port", "0", "--save", "", "--dir", server->folder, "--unixsocket",
+                                       socket };
         int argc = 9;
 
         snprintf(socket, sizeof socket, "%s/redis.sock", server->folder);

@@ -16,6 +16,7 @@ struct pw_redis_address {
 
 /* "redis://127.0.0.1:6379", "redis://[::1]:6379", without a port 6379; "redis+unix:/run/redis/redis.sock". Names are not looked up:
  * that would block. Errors: PW_INVALID. */
-PW_MUST_CHECK enum pw_status pw_redis_address_parse(const char *text, struct pw_redis_address *ret_address, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_redis_address_parse(const char *text, struct pw_redis_address *ret_address,
+                                                    struct pw_error *ret_err);
 
 #endif

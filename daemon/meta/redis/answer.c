@@ -34,17 +34,17 @@ static const struct meaning meanings[] = {
         [PW_REDIS_EXISTS] = { "EXISTS", PW_EXISTS, PW_REDIS_GIVE_UP, PW_REDIS_GIVE_UP,
                               "a living cluster has this name; join it without --new-cluster, or choose another name" },
         [PW_REDIS_OTHER] = { "OTHER", PW_EXISTS, PW_REDIS_CALL_ANEW, PW_REDIS_HOLD,
-                             "it has another cluster of this name; choose another Redis or name, or remove this host's state dir to "
-                             "join that one" },
+                             "it has another cluster of this name; choose another Redis or name, or remove this host's state dir "
+                             "to join that one" },
         [PW_REDIS_LOST] = { "LOST", PW_EXISTS, PW_REDIS_GIVE_UP, PW_REDIS_GIVE_UP,
-                            "this host was away for more than a day, and its number went to another one; start it again to get a new "
-                            "number" },
+                            "this host was away for more than a day, and its number went to another one; start it again to get a "
+                            "new number" },
         [PW_REDIS_EPOCH] = { "EPOCH", PW_EXISTS, PW_REDIS_GIVE_UP, PW_REDIS_GIVE_UP,
-                             "a later daemon of this host's name has its number; end one of them, or start this one again if the state "
-                             "dir is an old copy" },
+                             "a later daemon of this host's name has its number; end one of them, or start this one again if the "
+                             "state dir is an old copy" },
         [PW_REDIS_CLONE] = { "CLONE", PW_EXISTS, PW_REDIS_GIVE_UP, PW_REDIS_GIVE_UP,
-                             "another daemon has the number and epoch of this host: one state dir is a copy of the other; remove one, "
-                             "and choose another name for it with --host-name" },
+                             "another daemon has the number and epoch of this host: one state dir is a copy of the other; remove "
+                             "one, and choose another name for it with --host-name" },
         [PW_REDIS_NO_SCRIPT] = { "NOSCRIPT", PW_NOT_READY, PW_REDIS_HOLD, PW_REDIS_HOLD, "it keeps no scripts" },
         [PW_REDIS_PASSWORD] = { "", PW_DENIED, PW_REDIS_HOLD, PW_REDIS_HOLD,
                                 "it does not take this user and password, or wants some; correct them" },
@@ -72,7 +72,8 @@ static const struct { const char *begins; enum pw_redis_word word; } errors[] = 
         { "LOADING", PW_REDIS_NOT_NOW },    { "BUSY", PW_REDIS_NOT_NOW },            { "MASTERDOWN", PW_REDIS_NOT_NOW },
         { "ERR max number of clients", PW_REDIS_NOT_NOW },
         { "MOVED", PW_REDIS_CLUSTERED },    { "CLUSTERDOWN", PW_REDIS_CLUSTERED },   { "CROSSSLOT", PW_REDIS_CLUSTERED },
-        { "NOREPLICAS", PW_REDIS_NOT_NOW }, { "DENIED", PW_REDIS_PERMISSION },       { "ERR The user executing", PW_REDIS_PERMISSION },
+        { "NOREPLICAS", PW_REDIS_NOT_NOW }, { "DENIED", PW_REDIS_PERMISSION },
+        { "ERR The user executing", PW_REDIS_PERMISSION },
 };
 
 static bool begins(const char *text, const char *with)
@@ -121,7 +122,7 @@ enum pw_status pw_redis_explain(enum pw_redis_word word, const struct pw_redis_s
                             meaning->sentence, *theirs ? " (it says: " : "", theirs, *theirs ? ")" : "");
 }
 
-/* --- INFO ------------------------------------------------------------------------------------------------------------------------ */
+/* --- INFO -------------------------------------------------------------------------------------------------------------------- */
 
 /* The value of a line "key:value"; NULL: there is none. */
 static const char *value_of(const char *info, const char *key)

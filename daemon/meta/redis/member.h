@@ -1,4 +1,5 @@
-/* Whether this host is in its cluster, as metadata sees it: when to call the server, to beat, and to give it up. Pure: times are given.
+/* Whether this host is in its cluster, as metadata sees it: when to call the server, to beat, and to give it up. Pure: times
+ * are given.
  */
 #ifndef PW_DAEMON_META_REDIS_MEMBER_H
 #define PW_DAEMON_META_REDIS_MEMBER_H

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-/* --- what is heard ---------------------------------------------------------------------------------------------------------------- */
+/* --- what is heard ----------------------------------------------------------------------------------------------------------- */
 
 /* The gravest thing that was heard since the last turn is what is done. */
 static void want(struct pw_redis *redis, enum pw_redis_act act, enum pw_redis_word word, const struct pw_redis_said *said)
@@ -42,8 +42,8 @@ static void on_down(void *context, const char *why)
         if (redis->wanted >= PW_REDIS_CALL_ANEW)
                 return;
         redis->wanted = PW_REDIS_CALL_ANEW;
-        pw_error_set(&redis->why, PW_NOT_READY, "Redis at %s: %s; it is called again and again, see that it runs there", redis->address,
-                     why);
+        pw_error_set(&redis->why, PW_NOT_READY, "Redis at %s: %s; it is called again and again, see that it runs there",
+                     redis->address, why);
 }
 
 void pw_redis_args_begin(const struct pw_redis *redis, struct pw_redis_args *ret_args)
@@ -58,7 +58,7 @@ void pw_redis_args_begin(const struct pw_redis *redis, struct pw_redis_args *ret
         pw_redis_arg(ret_args, redis->fence);
 }
 
-/* --- what is done about it ------------------------------------------------------------------------------------------------------- */
+/* --- what is done about it --------------------------------------------------------------------------------------------------- */
 
 /* Nothing can be asked for now. A host that has not joined waits, and says why once. */
 static void tell_away(struct pw_redis *redis)
@@ -219,7 +219,7 @@ static enum pw_status redis_submit(struct pw_meta *base, const struct pw_name_as
         return pw_redis_names_submit(pw_container_of(base, struct pw_redis, base), ask);
 }
 
-/* --- life ------------------------------------------------------------------------------------------------------------------------- */
+/* --- life -------------------------------------------------------------------------------------------------------------------- */
 
 static void free_all(struct pw_redis *redis)
 {
@@ -308,8 +308,9 @@ static struct pw_redis *new_redis(const struct pw_meta_params *params)
         redis->state.lock_fd = -1;
         init_lists(redis);
         pw_redis_member_init(&redis->member, cluster->lease_us, cluster->observer);
-        if (copy(cluster->address, &redis->address) && copy(cluster->name, &redis->cluster) && copy(cluster->host_name, &redis->name) &&
-            copy(cluster->machine, &redis->machine) && copy(cluster->own_address, &redis->own_address) &&
+        if (copy(cluster->address, &redis->address) && copy(cluster->name, &redis->cluster) &&
+            copy(cluster->host_name, &redis->name) && copy(cluster->machine, &redis->machine) &&
+            copy(cluster->own_address, &redis->own_address) &&
             copy(cluster->user, &redis->user) && copy(cluster->password, &redis->password))
                 return redis;
         free_all(redis);
@@ -331,8 +332,10 @@ static enum pw_status start(struct pw_redis *redis, const struct pw_meta_params 
         if (status != PW_OK || !state->number)
                 return status;
         if (state->epoch == UINT32_MAX)
-                return pw_error_set(ret_err, PW_LIMIT, "%s: this host has used up its epochs, as its clock was once far ahead; remove "
-                                    "the file \"cluster\" there, and start it under another name", params->state_dir);
+                return pw_error_set(ret_err, PW_LIMIT,
+                                    "%s: this host has used up its epochs, as its clock was once far ahead; remove the file "
+                                    "\"cluster\" there, and start it under another name",
+                                    params->state_dir);
         state->epoch = params->now_s > state->epoch ? params->now_s : state->epoch + 1;
         redis->host = (struct pw_meta_host){ state->number, state->epoch, state->incarnation };
         redis->joined = true;
@@ -352,8 +355,8 @@ static enum pw_status redis_open(const struct pw_meta_params *params, struct pw_
         redis = new_redis(params);
         if (!redis)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory for metadata");
-        wire = (struct pw_redis_wire_params){ params->cluster->loop, redis->address, params->cluster->plaintext, pw_redis_up, on_down,
-                                              redis };
+        wire = (struct pw_redis_wire_params){ params->cluster->loop, redis->address, params->cluster->plaintext, pw_redis_up,
+                                              on_down, redis };
         status = pw_redis_wire_new(&wire, &redis->wire, ret_err);
         if (status == PW_OK)
                 status = start(redis, params, ret_err);

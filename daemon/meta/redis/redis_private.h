@@ -131,7 +131,8 @@ void pw_redis_binding_note(struct pw_redis *redis, const struct pw_redis_ask *as
 void pw_redis_bindings_put(struct pw_redis *redis);   /* all, as the server may have lost them */
 void pw_redis_bindings_renew(struct pw_redis *redis, uint64_t now_us); /* a part of those for which it is time */
 void pw_redis_bindings_done(struct pw_redis *redis);
-/* TENANT/NAME as the end of a key; what has another meaning in `tenant` is written %25 and %2F. Own: the caller's. NULL: no memory. */
+/* TENANT/NAME as the end of a key; what has another meaning in `tenant` is written %25 and %2F. Own: the caller's. NULL: no
+ * memory. */
 char *pw_redis_key_of(const char *tenant_and_name);
 #define PW_REDIS_ID_BYTES 64u
 char *pw_redis_id_format(struct pw_id id, char text[PW_REDIS_ID_BYTES]);

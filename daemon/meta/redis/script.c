@@ -1,8 +1,8 @@
 /* What Redis runs. Times are those of its clock, in milliseconds. */
 #include "daemon/meta/redis/script.h"
 
-/* ARGV: incarnation, run of the server, number of the host, its fence. Who is not in this cluster, in this run of the server, learns
- * so, and nothing is done. */
+/* ARGV: incarnation, run of the server, number of the host, its fence. Who is not in this cluster, in this run of the server,
+ * learns so, and nothing is done. */
 #define CHECK \
         "local C, P, N, F = KEYS[1], KEYS[2], ARGV[3], ARGV[4]\n" \
         "local c = redis.call('HMGET', C, 'incarnation', 'run', 'changes')\n" \
@@ -27,7 +27,9 @@
         "  local name = string.match(rest, '^%S+')\n" \
         "  if redis.call('HGET', H, n) == text then return end\n" \
         "  redis.call('HSET', H, n, text)\n" \
-        "  if old and old ~= name and redis.call('HGET', P .. ':numbers', old) == n then redis.call('HDEL', P .. ':numbers', old) end\n" \
+        "  if old and old ~= name and redis.call('HGET', P .. ':numbers', old) == n then\n" \
+        "    redis.call('HDEL', P .. ':numbers', old)\n" \
+        "  end\n" \
         "  redis.call('HSET', P .. ':numbers', name, n)\n" \
         "  redis.call('ZADD', P .. ':changed', redis.call('HINCRBY', C, 'changes', 1), n)\n" \
         "end\n"
@@ -89,7 +91,9 @@ static const char join[] =
         "  N = N or string.format('%d', top + 1)\n"
         "  epoch = math.max(epoch, (row(N) or 0) + 1)\n"
         "end\n"
-        "if tonumber(redis.call('HGET', C, 'version') or 0) < tonumber(ARGV[12]) then redis.call('HSET', C, 'version', ARGV[12]) end\n"
+        "if tonumber(redis.call('HGET', C, 'version') or 0) < tonumber(ARGV[12]) then\n"
+        "  redis.call('HSET', C, 'version', ARGV[12])\n"
+        "end\n"
         "set_row(N, epoch, name .. ' ' .. ARGV[9])\n"
         "redis.call('SET', P .. ':lease:' .. N, string.format('%d %s %d', epoch, instance, serial), 'PX', lease + DAY)\n"
         "return {'OK', N, string.format('%d', epoch), math.max(0, settled - now)}\n";
@@ -123,8 +127,8 @@ static const char restore[] =
         "end\n"
         "return {'OK'}\n";
 
-/* A binding is "HOST EPOCH ID VERSION RUN". It is absent where its host has another epoch, or which was there before the server began
- * anew. */
+/* A binding is "HOST EPOCH ID VERSION RUN". It is absent where its host has another epoch, or which was there before the server
+ * began anew. */
 #define BOUND \
         ROWS \
         "local function bound(k)\n" \

@@ -30,7 +30,7 @@ static enum pw_status lock(struct pw_redis_state *state, struct pw_error *ret_er
                             state->folder);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------------------------------------------------------------- */
 
 /* A line of a host. False: it is none. */
 static bool read_row(const char *line, struct pw_host_row *ret_row)
@@ -59,8 +59,9 @@ static enum pw_status check_owner(const struct pw_redis_state *state, const char
         if (!strcmp(cluster, state->cluster) && !strcmp(host, state->host) && !strcmp(machine, state->machine))
                 return PW_OK;
         return pw_error_set(ret_err, PW_EXISTS,
-                            "%s: this state dir is of host %s of cluster %s on machine %s, and this is host %s of cluster %s on machine "
-                            "%s; give each a state dir of its own, or remove the file \"cluster\" there to join as a new host",
+                            "%s: this state dir is of host %s of cluster %s on machine %s, and this is host %s of cluster %s on "
+                            "machine %s; give each a state dir of its own, or remove the file \"cluster\" there to join as a new "
+                            "host",
                             state->folder, host, cluster, machine, state->host, state->cluster, state->machine);
 }
 
@@ -72,8 +73,8 @@ static enum pw_status read_file(struct pw_redis_state *state, FILE *file,
 
         if (!read_head(file, state, cluster, host, machine))
                 return pw_error_set(ret_err, PW_SYSTEM,
-                                    "%s/cluster: is spoilt; put a copy back, or remove it: this host then joins as a new one, and what "
-                                    "others know of its objects is lost",
+                                    "%s/cluster: is spoilt; put a copy back, or remove it: this host then joins as a new one, and "
+                                    "what others know of its objects is lost",
                                     state->folder);
         status = check_owner(state, cluster, host, machine, ret_err);
         while (status == PW_OK && fgets(line, sizeof line, file)) {
@@ -88,7 +89,8 @@ static enum pw_status read_file(struct pw_redis_state *state, FILE *file,
 }
 
 enum pw_status pw_redis_state_open(struct pw_redis_state *state, const char *folder,
-                                   void (*row)(void *context, const struct pw_host_row *row), void *context, struct pw_error *ret_err)
+                                   void (*row)(void *context, const struct pw_host_row *row), void *context,
+                                   struct pw_error *ret_err)
 {
         char path[PATH_BYTES];
         enum pw_status status;
@@ -116,7 +118,7 @@ enum pw_status pw_redis_state_open(struct pw_redis_state *state, const char *fol
         return status;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------------------- */
+/* --- writing ----------------------------------------------------------------------------------------------------------------- */
 
 static bool write_file(const struct pw_redis_state *state, FILE *file,
                        const struct pw_host_row *(*next)(void *context, uint32_t *cursor), void *context)

@@ -49,7 +49,7 @@ const struct pw_host_row *pw_redis_table_next(void *context, uint32_t *cursor)
         return row ? &row->row : NULL;
 }
 
-/* --- putting back ------------------------------------------------------------------------------------------------------------- */
+/* --- putting back ------------------------------------------------------------------------------------------------------------ */
 
 static void on_restored(void *context, const struct pw_redis_said *said)
 {
@@ -112,7 +112,7 @@ static void restore_rows(struct pw_redis *redis)
         free(part);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------------------------------------------------------------- */
 
 static void read_row(struct pw_redis *redis, const char *number, const char *text)
 {

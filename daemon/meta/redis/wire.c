@@ -33,7 +33,7 @@ struct pw_redis_wire {
 
 static void on_answer(redisAsyncContext *connection, void *reply, void *context);
 
-/* --- answers ------------------------------------------------------------------------------------------------------------------- */
+/* --- answers ----------------------------------------------------------------------------------------------------------------- */
 
 #define NUMBER_BYTES 24u
 
@@ -82,7 +82,7 @@ static void finish(struct call *call, const struct pw_redis_said *said)
                 call->done(call->context, said);
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------------------------ */
+/* --- questions --------------------------------------------------------------------------------------------------------------- */
 
 static struct call *new_call(struct pw_redis_wire *wire, const struct pw_redis_args *args, pw_redis_done *done, void *context)
 {
@@ -177,7 +177,7 @@ uint64_t pw_redis_wire_since_us(const struct pw_redis_wire *wire)
         return pw_list_empty(&wire->calls) ? UINT64_MAX : pw_list_first(&wire->calls, struct call, link)->asked_us;
 }
 
-/* --- connections ---------------------------------------------------------------------------------------------------------------- */
+/* --- connections ------------------------------------------------------------------------------------------------------------- */
 
 struct loading { struct pw_redis_wire *wire; enum pw_redis_script script; };
 
@@ -286,7 +286,8 @@ void pw_redis_wire_cut(struct pw_redis_wire *wire)
         redisAsyncFree(connection);
 }
 
-enum pw_status pw_redis_wire_new(const struct pw_redis_wire_params *params, struct pw_redis_wire **ret_wire, struct pw_error *ret_err)
+enum pw_status pw_redis_wire_new(const struct pw_redis_wire_params *params, struct pw_redis_wire **ret_wire,
+                                 struct pw_error *ret_err)
 {
         struct pw_redis_address address;
         enum pw_status status = pw_redis_address_parse(params->address, &address, ret_err);
@@ -296,8 +297,8 @@ enum pw_status pw_redis_wire_new(const struct pw_redis_wire_params *params, stru
                 return status;
         if (!address.is_loopback && !params->plaintext)
                 return pw_error_set(ret_err, PW_INVALID,
-                                    "metadata %s: names and passwords would go to another host in plain text; use a tunnel, or allow "
-                                    "it with redis-plaintext = yes",
+                                    "metadata %s: names and passwords would go to another host in plain text; use a tunnel, or "
+                                    "allow it with redis-plaintext = yes",
                                     params->address);
         wire = calloc(1, sizeof *wire);
         if (!wire)
