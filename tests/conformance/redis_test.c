@@ -39,6 +39,33 @@ static void test_two_hosts(void **state)
         assert_int_equal(members_ask(scene, 1, PW_NAME_BIND, "weights", members_object(berta, 1)), PW_NAMED_OK);
 }
 
+static uint64_t commands_of(const struct scene *scene)
+{
+        char answer[8192];
+        const char *line;
+
+        server_ask(&scene->server, answer, sizeof answer, "INFO stats");
+        line = strstr(answer, "total_commands_processed:");
+        assert_non_null(line);
+        return strtoull(line + 25, NULL, 10);
+}
+
+/* A host with nothing to do: a script of two commands each half lease, which is 2 a second with the lease that daemons have. */
+static void test_idle(void **state)
+{
+        struct scene *scene = *state;
+        uint64_t from_us, before, commands;
+
+        members_begin(scene, 1);
+        from_us = pw_now_us();
+        until(scene, pw_now_us() > from_us + LEASE_US);
+        before = commands_of(scene);
+        from_us = pw_now_us();
+        until(scene, pw_now_us() > from_us + 4 * LEASE_US);
+        commands = commands_of(scene) - before;
+        assert_true(commands >= 3 * 6 && commands <= 3 * 9 + 1);
+}
+
 /* A host that was in the cluster has its number and its peers without a server. */
 static void test_start_without_server(void **state)
 {
@@ -313,7 +340,8 @@ static void test_one_of_a_name(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                TEST(test_two_hosts),      TEST(test_start_without_server), TEST(test_away_and_back), TEST(test_flushed),
+                TEST(test_two_hosts),      TEST(test_idle),
+                TEST(test_start_without_server), TEST(test_away_and_back), TEST(test_flushed),
                 TEST(test_scripts_flushed), TEST(test_stalled),             TEST(test_no_server),     TEST(test_no_redis),
                 TEST(test_password),       TEST(test_permission),           TEST(test_replica),       TEST(test_out_of_memory),
                 TEST(test_evicts),         TEST(test_incarnations),         TEST(test_one_of_a_name),

@@ -62,7 +62,8 @@ enum pw_status pw_redis_address_parse(const char *text, struct pw_redis_address 
         host = text + 8 + (text[8] == '[');
         end = text[8] == '[' ? strchrnul(host, ']') : strchrnul(host, ':');
         port = end + (text[8] == '[' && *end);
-        if ((size_t)(end - host) >= sizeof address.host || (*port && *port != ':'))
+        if ((size_t)(end - host) >= sizeof address.host || (*port && *port != ':') ||
+            (text[8] == '[' && *end != ']'))
                 return bad(text, "it is not ADDR:PORT", ret_err);
         snprintf(address.host, sizeof address.host, "%.*s", (int)(end - host), host);
         if (!is_numeric(&address))
