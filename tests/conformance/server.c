@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ static void become(const struct server *server, const char *const *args, int out
         while (args && *args && argc < ARGS_MAX - 1)
                 argv[argc++] = *args++;
         argv[argc] = NULL;
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive a test that is ended */
         dup2(out, STDOUT_FILENO);
         execv("/usr/bin/redis-server", (char *const *)(uintptr_t)argv);
         _exit(127);
