@@ -112,7 +112,10 @@ static const struct pw_column status_columns[] = {
         { .key = "host_free", .heading = "free of it", .format = PW_CELL_SIZE }, { .key = "capped" }, { .key = "objects" },
         { .key = "puts_waiting", .heading = "puts waiting" }, { .key = "runs_in_flight", .heading = "runs in flight" },
         { .key = "runs_waiting", .heading = "runs waiting" }, { .key = "runs_done", .heading = "runs done" }, { .key = "traces" },
-        { .key = "metadata" }, { .key = "socket" }, { .key = "http" },
+        { .key = "metadata" }, { .key = "cluster" }, { .key = "host_name", .heading = "name there" },
+        { .key = "metadata_address", .heading = "metadata at" },
+        { .key = "metadata_away_us", .heading = "away for", .format = PW_CELL_DURATION },
+        { .key = "metadata_note", .heading = "because" }, { .key = "socket" }, { .key = "http" },
 };
 static const struct pw_column device_columns[] = {
         { .key = "device" }, { .key = "kind" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },

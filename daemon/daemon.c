@@ -19,6 +19,7 @@
 #include "daemon/memory/worker.h"
 #include "daemon/meta/carry.h"
 #include "daemon/meta/meta.h"
+#include "daemon/meta/place.h"
 #include "daemon/module/module.h"
 #include "daemon/notify.h"
 #include "daemon/rundir.h"
@@ -72,7 +73,7 @@ static void on_hangup(evutil_socket_t number, short what, void *context)
 
         (void)number;
         (void)what;
-        if (daemon->phase < PW_DRAINING)
+        if (daemon->phase < PW_DRAINING && daemon->store)
                 pw_reload(daemon);
 }
 
@@ -211,6 +212,19 @@ static const struct pw_child_calls child_calls = { .connect = connect_child,
                                                    .describer_detached = pw_describe_detached,
                                                    .describer_down = pw_describe_down };
 
+/* This host's number and epoch. One that is new in its cluster has none before metadata says so: meanwhile whoever connects is
+ * told. */
+static enum pw_status take_place(struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        const struct pw_meta_carry_params params = { .addresses = &daemon->settings.listen };
+        enum pw_status status = pw_meta_carry_open(daemon, &params, ret_err);
+
+        if (status != PW_OK || daemon->epoch)
+                return status;
+        status = pw_sessions_listen(daemon, ret_err);
+        return status == PW_OK ? pw_place_await(daemon, ret_err) : status;
+}
+
 static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
         enum pw_status status;
@@ -230,7 +244,7 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
         if (status == PW_OK)
                 status = make_loop(daemon, ret_err);
         if (status == PW_OK)
-                status = pw_meta_carry_open(daemon, ret_err);
+                status = take_place(daemon, ret_err);
         if (status == PW_OK)
                 status = make_core(daemon, ret_err);
         if (status == PW_OK)
@@ -243,7 +257,7 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
                 status = pw_compiler_new(daemon, &daemon->work.compiler, ret_err);
         if (status == PW_OK)
                 status = pw_children_start(daemon, &child_calls, ret_err);
-        if (status == PW_OK)
+        if (status == PW_OK && !daemon->clients.listener)
                 status = pw_sessions_listen(daemon, ret_err);
         if (status == PW_OK && daemon->settings.http)
                 status = pw_http_new(daemon, &daemon->http, ret_err);
@@ -428,8 +442,8 @@ void pw_daemon_free(struct pw_daemon *daemon)
         if (!daemon)
                 return;
         daemon->phase = PW_STOPPING;
+        pw_sessions_done(daemon);
         if (daemon->store) {
-                pw_sessions_done(daemon);
                 pw_children_done(daemon);
                 pw_complaints_tick(daemon, UINT64_MAX); /* what was left out until now */
         }

@@ -26,6 +26,7 @@
 #include "daemon/inspect/inspection.h"
 #include "daemon/loop.h"
 #include "daemon/memory/memory.h"
+#include "daemon/meta/carried.h"
 #include "daemon/session/registry.h"
 #include "daemon/settings/environment.h"
 #include "daemon/settings/settings.h"
@@ -65,7 +66,7 @@ struct pw_daemon {
         struct pw_store *store;
         struct pw_scheduler *scheduler;
         struct pw_meta *meta;
-        uint64_t meta_stuck_us;   /* metadata had no memory for a question: it is not asked again before then; 0: it had */
+        struct pw_carried carried; /* how it stands with metadata */
 
         /* what each folder has: the struct is in a header there */
         struct pw_loop loop;
@@ -84,7 +85,9 @@ struct pw_daemon {
 };
 
 /* Build everything up to a listening socket and started executors. Own: *ret_daemon is given back with pw_daemon_free().
- * Errors: PW_EXISTS (a living daemon has the run dir), PW_UNSUPPORTED (kernel), PW_SYSTEM, PW_INVALID, PW_NO_SPACE. */
+ * Errors: PW_EXISTS (a living daemon has the run dir, or another host this one's place in its cluster), PW_UNSUPPORTED (kernel),
+ * PW_SYSTEM, PW_INVALID, PW_NO_SPACE, PW_CANCELLED (told to stop while it waited).
+ * Blocks: of a host that is new in its cluster until metadata has given it a number. */
 PW_MUST_CHECK enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char **argv, struct pw_daemon **ret_daemon,
                                            struct pw_error *ret_err);
 /* Serve until SIGTERM or SIGINT, then drain and stop. */

@@ -21,6 +21,7 @@ int main(int argc, char **argv)
         struct pw_settings settings;
         struct pw_daemon *daemon;
         struct pw_error err;
+        bool refused;
 
         pw_standard_begin();
         mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
@@ -40,9 +41,10 @@ int main(int argc, char **argv)
         }
         if (pw_daemon_new(&settings, argc, argv, &daemon, &err) != PW_OK) {
                 pw_settings_done(&settings);
-                return fail(&err);
+                return err.status == PW_CANCELLED ? 0 : fail(&err);
         }
         pw_daemon_run(daemon);
+        refused = daemon->carried.refused;
         pw_daemon_free(daemon);
-        return 0;
+        return refused;
 }

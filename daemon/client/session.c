@@ -10,6 +10,7 @@
 #include "daemon/closer.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
+#include "daemon/meta/place.h"
 #include "daemon/own_file.h"
 #include "daemon/session/complaint.h"
 #include "daemon/session/kept.h"
@@ -196,6 +197,12 @@ static void accept_one(struct pw_daemon *daemon, int fd)
         struct pw_error err;
 
         (void)!setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &inline_, sizeof inline_);
+        if (!daemon->store) {
+                pw_place_explain(daemon, &err);
+                refuse(daemon, fd, PW_LOG_OTHERS, &err);
+                pw_closer_take_socket(daemon, &fd);
+                return;
+        }
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0 || peer.pid == 0) {
                 pw_error_set(&err, PW_DENIED, "pathwaysd cannot see this process from where it runs");
                 refuse(daemon, fd, PW_LOG_OTHERS, &err);

@@ -64,6 +64,27 @@ static struct counts count(const struct pw_lister *lister)
         return counts;
 }
 
+/* Which kind, and of a cluster who this host is there, since when its Redis is away, and what that costs. */
+static void list_metadata(const struct pw_lister *lister)
+{
+        const struct pw_daemon *daemon = lister->daemon;
+        const struct pw_carried *carried = &daemon->carried;
+        struct pw_rows *rows = lister->rows;
+
+        pw_rows_text(rows, "metadata", "%s", daemon->meta->kind->name);
+        if (!carried->cluster)
+                return;
+        pw_rows_text(rows, "cluster", "%s", carried->cluster);
+        pw_rows_text(rows, "host_name", "%s", carried->host_name);
+        pw_rows_text(rows, "metadata_address", "%s", daemon->settings.metadata);
+        if (!carried->away_us)
+                return;
+        pw_rows_number(rows, "metadata_away_us", lister->now_us - pw_min_u64(lister->now_us, carried->away_us));
+        pw_rows_text(rows, "metadata_note",
+                     "%s. Meanwhile no name is bound or removed, and names of other hosts are not found; all else goes on, and "
+                     "what is known stays good", carried->why.text);
+}
+
 enum pw_status pw_list_status(struct pw_lister *lister)
 {
         struct pw_daemon *daemon = lister->daemon;
@@ -92,7 +113,7 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_number(rows, "runs_waiting", counts.runs_waiting);
         pw_rows_number(rows, "runs_done", counts.runs_done);
         pw_rows_number(rows, "traces", counts.traces);
-        pw_rows_text(rows, "metadata", "%s", daemon->meta->kind->name);
+        list_metadata(lister);
         pw_rows_text(rows, "socket", "%s", daemon->socket_path);
         if (daemon->http_address[0])
                 pw_rows_text(rows, "http", "%s", daemon->http_address);

@@ -1,8 +1,7 @@
 /* Metadata: what outlives a daemon and what hosts tell each other. The plain kind is embedded.c; redis/ has that of clusters.
  *
  * To add a kind: NAME.c here, a line each in kinds.c and kinds.h, and in daemon/local.mk two, for the daemon and for
- * tests/conformance/meta_test, which tries it. The daemon has no option for it yet: it takes the name that carry.c
- * opens, `embedded`.
+ * tests/conformance/meta_test, which tries it. Which one a daemon has, its option --metadata says.
  *
  * What is asked of it are requests with tokens, answered later by a call of the listener: once each, never inside submit(), in any
  * order. What nobody asked for comes as an event. Nothing on the way of a put, a get or a run waits for either: a kind that has a

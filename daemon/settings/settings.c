@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/settings/http_address.h"
+#include "daemon/settings/metadata.h"
 #include "daemon/settings/quota.h"
 #include "daemon/settings/weight.h"
 #include "plane/board.h"
@@ -63,6 +64,23 @@ static const struct pw_option items[] = {
         { "http", 0, PW_OPTION_TEXT, AT(http), NULL, "ADDR:PORT",
           "Serve /metrics and /health there: a loopback address, or unix:PATH. Port 0: any that is free; the log says which. "
           "Not given: nowhere." },
+        { "metadata", 0, PW_OPTION_TEXT, AT(metadata), "embedded", "KIND",
+          "What tells this host its number, and keeps names: embedded, for one host. "
+          "Or the Redis of a cluster: redis://ADDR:PORT or redis+unix:/PATH. "
+          "See pathways-metadata(7)." },
+        { "cluster", 0, PW_OPTION_TEXT, AT(cluster), NULL, "NAME",
+          "The cluster that this host is of. Several may share a Redis." },
+        { "new-cluster", 0, PW_OPTION_FLAG, AT(new_cluster), "no", NULL,
+          "Found the cluster, where no living one has its name. It changes nothing for a host that is of one." },
+        { "host-name", 0, PW_OPTION_TEXT, AT(host_name), NULL, "NAME",
+          "This host's name in its cluster, with which it keeps its number. Default: the machine's name." },
+        { "lease", 0, PW_OPTION_DURATION, AT(lease_us), "3s", "DURATION",
+          "A host or a Redis that is silent for so long is not there. From 100ms to 1h, the same on all hosts of a cluster." },
+        { "redis-user", 0, PW_OPTION_TEXT, AT(redis_user), NULL, "NAME", "The user of Redis. Default: its default user." },
+        { "redis-password-file", 0, PW_OPTION_TEXT, AT(redis_password_file), NULL, "FILE",
+          "The first line of FILE is the password of Redis. Nobody but its owner may read FILE." },
+        { "redis-plaintext", 0, PW_OPTION_FLAG, AT(redis_plaintext), "no", NULL,
+          "Allow a Redis on another machine. Names and the password cross the network in plain text then." },
         { "shutdown", 0, PW_OPTION_DURATION, AT(shutdown_us), "10s", "DURATION",
           "At SIGTERM, how long runs in flight may go on. SIGHUP applies a change." },
         { "log-level", 0, PW_OPTION_TEXT, AT(log_level), "info", "LEVEL",
@@ -160,6 +178,8 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
                 status = pw_policy_check(settings->policy, ret_err);
         if (status == PW_OK)
                 status = check_durations(settings, ret_err);
+        if (status == PW_OK)
+                status = pw_metadata_check(settings, ret_err);
         if (status == PW_OK)
                 status = pw_quotas_check(&settings->quotas, ret_err);
         if (status == PW_OK)

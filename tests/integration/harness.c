@@ -190,11 +190,9 @@ void it_said_last(const struct it_host *host, char said[600])
         said[strcspn(said, "\n")] = 0;
 }
 
-bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit, char said[600])
+int it_host_launch(struct it_host *host, const char *const *args)
 {
-        struct pollfd poll_fd = { .events = POLLIN };
         int ready[2];
-        char byte;
 
         assert_int_equal(pipe(ready), 0);
         fcntl(ready[0], F_SETFD, FD_CLOEXEC);
@@ -204,11 +202,18 @@ bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit,
         close(ready[1]);
         assert_true(host->pid > 0);
         host->pidfd = (int)syscall(SYS_pidfd_open, host->pid, 0);
-        poll_fd.fd = ready[0];
+        return ready[0];
+}
+
+bool it_host_await(struct it_host *host, int ready, int *ret_exit, char said[600])
+{
+        struct pollfd poll_fd = { .fd = ready, .events = POLLIN };
+        char byte;
+
         if (poll(&poll_fd, 1, IT_LONG / 1000) != 1)
                 fail_msg("pathwaysd is not ready after %d s", (int)(IT_LONG / IT_SECOND));
-        bool is_ready = read(ready[0], &byte, 1) == 1;
-        close(ready[0]);
+        bool is_ready = read(ready, &byte, 1) == 1;
+        close(ready);
         if (is_ready)
                 return true;
         *ret_exit = exit_of(host->pid);
@@ -217,6 +222,11 @@ bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit,
         host->pidfd = -1;
         it_said_last(host, said);
         return false;
+}
+
+bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit, char said[600])
+{
+        return it_host_await(host, it_host_launch(host, args), ret_exit, said);
 }
 
 int it_host_end(struct it_host *host, int signal)

@@ -38,7 +38,12 @@ void it_host_init(struct it_host *host);
 /* Start pathwaysd with `args` (ends with NULL) besides run dir, state dir and modules, and wait for its --ready-fd. False: it ended
  * before; its status is in *ret_exit, what it said last in `said`. */
 bool it_host_start(struct it_host *host, const char *const *args, int *ret_exit, char said[600]);
-/* Send `signal` and wait for the end. Its exit status, or 128 + the signal it died of; fails the test if it takes 25 s. */
+/* The same in two steps, for a daemon that does not get ready by itself. The second waits for what the first returns, and closes
+ * it. */
+int it_host_launch(struct it_host *host, const char *const *args);
+bool it_host_await(struct it_host *host, int ready, int *ret_exit, char said[600]);
+/* Send `signal` (0: it ends by itself) and wait for the end. Its exit status, or 128 + the signal it died of; fails the test if it
+ * takes 25 s. */
 int it_host_end(struct it_host *host, int signal);
 /* The last line of the daemon's log. */
 void it_said_last(const struct it_host *host, char said[600]);

@@ -8,6 +8,8 @@ integration_metrics = tests/integration/operator/exposition.c tests/integration/
 	tests/integration/operator/http.c tests/integration/operator/http.h
 integration_raw = tests/integration/frame.c tests/integration/frame.h tests/integration/raw.c tests/integration/raw.h
 integration_scene = tests/integration/scene.c tests/integration/scene.h
+integration_cluster = tests/conformance/server.c tests/conformance/server.h tests/integration/cluster/cluster.c \
+	tests/integration/cluster/cluster.h $(integration_folder)
 integration_libraries = libclient/libclient.la $(CMOCKA_LIBS) -lm
 
 integration_tests += tests/integration/client/calls_test
@@ -44,6 +46,9 @@ tests_integration_client_beside_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/vandal_test
 tests_integration_client_vandal_test_SOURCES = tests/integration/client/vandal_test.c $(integration_raw) $(integration_sources)
 tests_integration_client_vandal_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/cluster/place_test
+tests_integration_cluster_place_test_SOURCES = tests/integration/cluster/place_test.c $(integration_cluster) $(integration_sources)
+tests_integration_cluster_place_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/fault/endings_test
 tests_integration_fault_endings_test_SOURCES = tests/integration/fault/endings_test.c $(integration_scene)  $(integration_sources)
 tests_integration_fault_endings_test_LDADD = $(integration_libraries)

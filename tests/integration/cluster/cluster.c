@@ -1,0 +1,132 @@
+/* Daemons of one cluster. */
+#include "tests/integration/cluster/cluster.h"
+
+#include "tests/integration/folder.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[CLUSTER_HOSTS] = { "anna", "bert", "cleo" };
+
+int cluster_set_up(void **state)
+{
+        struct cluster *cluster = calloc(1, sizeof *cluster);
+
+        if (!server_is_there()) {
+                free(cluster);
+                it_skip("there is no redis-server here");
+                return 0;
+        }
+        assert_non_null(cluster);
+        *state = cluster;
+        for (int i = 0; i < CLUSTER_HOSTS; i++) {
+                it_host_init(&cluster->hosts[i]);
+                cluster->ready[i] = -1;
+        }
+        server_begin(&cluster->server, NULL);
+        return 0;
+}
+
+void cluster_launch(struct cluster *cluster, int i, const char *name, bool founds)
+{
+        const char *args[20] = { IT_SMALL, "--lease", "400ms", "--cluster", "ants", "--metadata", cluster->server.address,
+                                 "--host-name", name ? name : names[i] };
+        int count = 14;
+
+        if (cluster->password_file) {
+                args[count++] = "--redis-password-file";
+                args[count++] = cluster->password_file;
+        }
+        if (founds)
+                args[count++] = "--new-cluster";
+        cluster->ready[i] = it_host_launch(&cluster->hosts[i], args);
+}
+
+void cluster_await(struct cluster *cluster, int i)
+{
+        char said[600];
+        int code, ready = cluster->ready[i];
+
+        cluster->ready[i] = -1;
+        if (!it_host_await(&cluster->hosts[i], ready, &code, said))
+                fail_msg("pathwaysd of host %d ended with %d: %s", i, code, said);
+        cluster->hosts[i].session = it_connect(&cluster->hosts[i]);
+}
+
+void cluster_start(struct cluster *cluster, int i, bool founds)
+{
+        cluster_launch(cluster, i, NULL, founds);
+        cluster_await(cluster, i);
+}
+
+static bool has_all(const char *text, const char *texts)
+{
+        char *list = strdup(texts), *rest = list, *one;
+        bool has = true;
+
+        while ((one = strsep(&rest, "|")))
+                has &= strstr(text, one) != NULL;
+        free(list);
+        return has;
+}
+
+void cluster_until_refused(struct cluster *cluster, int i, enum pw_status status, const char *texts)
+{
+        int64_t limit_us = it_now_us() + IT_LONG;
+        struct pw_session *session = NULL;
+        struct pw_error err = { PW_OK, "" };
+
+        while (pw_connect(cluster->hosts[i].socket, &session, &err) != status || !has_all(err.text, texts)) {
+                pw_close(session);
+                session = NULL;
+                if (it_now_us() > limit_us)
+                        fail_msg("host %d says to who connects: %d, %s", i, (int)err.status, err.text);
+                sched_yield();
+        }
+}
+
+void cluster_end(struct cluster *cluster, int i)
+{
+        it_host_clean(&cluster->hosts[i]);
+        assert_int_equal(it_host_end(&cluster->hosts[i], SIGTERM), 0);
+}
+
+struct cell { const char *key, *text; };
+
+static bool cell_is(const struct pw_listing *listing, void *context)
+{
+        const struct cell *cell = context;
+        const char *text = it_text(listing, 0, cell->key);
+
+        return cell->text ? strstr(text, cell->text) != NULL : !*text;
+}
+
+void cluster_until(struct cluster *cluster, int i, const char *key, const char *text)
+{
+        it_until(cluster->hosts[i].session, "status", cell_is, &(struct cell){ key, text });
+}
+
+int cluster_tear_down(void **state)
+{
+        struct cluster *cluster = *state;
+        int status = 0;
+
+        if (!cluster)
+                return 0;
+        for (int i = 0; i < CLUSTER_HOSTS; i++) {
+                struct it_host *host = &cluster->hosts[i];
+
+                if (host->session)
+                        it_host_clean(host);
+                if (host->pid)
+                        status |= it_host_end(host, SIGTERM);
+                it_host_done(host);
+        }
+        server_end(&cluster->server);
+        free(cluster);
+        assert_int_equal(status, 0);
+        return 0;
+}
