@@ -117,6 +117,12 @@ static const struct pw_column status_columns[] = {
         { .key = "metadata_away_us", .heading = "away for", .format = PW_CELL_DURATION },
         { .key = "metadata_note", .heading = "because" }, { .key = "socket" }, { .key = "http" },
 };
+static const struct pw_column host_columns[] = {
+        { .key = "host" }, { .key = "name" }, { .key = "epoch", .format = PW_CELL_HEX }, { .key = "link" }, { .key = "term" },
+        { .key = "heard_us", .heading = "heard before", .format = PW_CELL_DURATION },
+        { .key = "bytes_out", .heading = "sent", .format = PW_CELL_SIZE },
+        { .key = "bytes_in", .heading = "received", .format = PW_CELL_SIZE }, { .key = "address", .whole = true },
+};
 static const struct pw_column device_columns[] = {
         { .key = "device" }, { .key = "kind" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },
         { .key = "capacity", .format = PW_CELL_SIZE }, { .key = "used", .format = PW_CELL_SIZE },
@@ -188,6 +194,8 @@ static const struct pw_column trace_columns[] = {
 const struct pw_command pw_commands[] = {
         { "status", "", 0, 0, "The daemon in a few lines. Its version, host, devices, and what it does now.", pw_command_list,
           OPTIONS("status", watch_options), { status_columns, pw_array_count(status_columns), true, NULL, 0 }, { 0 } },
+        { "hosts", "", 0, 0, "The hosts of the cluster, and the links to them.", pw_command_list,
+          OPTIONS("hosts", list_options), FORM(host_columns), { 0 } },
         { "devices", "", 0, 0, "Devices, their executors and the memory in use.", pw_command_list,
           OPTIONS("devices", list_options), FORM(device_columns), { 0 } },
         { "islands", "", 0, 0, "Islands, with the runs queued and admitted in each.", pw_command_list,

@@ -18,10 +18,12 @@
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
 #include "daemon/meta/carry.h"
+#include "daemon/meta/own.h"
 #include "daemon/meta/meta.h"
 #include "daemon/meta/place.h"
 #include "daemon/module/module.h"
 #include "daemon/notify.h"
+#include "daemon/peer/peers.h"
 #include "daemon/rundir.h"
 #include "daemon/session/complaint.h"
 #include "daemon/settings/operators.h"
@@ -216,9 +218,15 @@ static const struct pw_child_calls child_calls = { .connect = connect_child,
  * told. */
 static enum pw_status take_place(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        const struct pw_meta_carry_params params = { .addresses = &daemon->settings.listen };
-        enum pw_status status = pw_meta_carry_open(daemon, &params, ret_err);
+        struct pw_meta_carry_params params = { .hosts = NULL };
+        enum pw_status status = pw_own_host_name(daemon, ret_err);
 
+        if (status == PW_OK && daemon->settings.listen)
+                status = pw_peers_new(daemon, &daemon->peers, ret_err);
+        if (daemon->peers)
+                params = (struct pw_meta_carry_params){ &pw_peers_hear, daemon->peers, pw_peers_addresses(daemon->peers) };
+        if (status == PW_OK)
+                status = pw_meta_carry_open(daemon, &params, ret_err);
         if (status != PW_OK || daemon->epoch)
                 return status;
         status = pw_sessions_listen(daemon, ret_err);
@@ -367,14 +375,13 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
 {
         struct rests rests = { 0 };
         uint32_t turns = 0;
-        uint64_t polled_us = 0;
 
         while (!over(daemon)) {
                 uint64_t started_us = daemon->loop.woken_us ? daemon->loop.woken_us : pw_now_us();
 
-                if (turns++ % TURNS_PER_POLL == 0 || started_us - polled_us >= POLL_US) {
+                if (turns++ % TURNS_PER_POLL == 0 || started_us - daemon->loop.polled_us >= POLL_US) {
                         event_base_loop(daemon->loop.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
-                        polled_us = started_us;
+                        daemon->loop.polled_us = started_us;
                 }
                 bool any = pw_turn(daemon);
                 if (daemon->phase == PW_STARTING && pw_children_ready(daemon))
@@ -457,6 +464,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_modules_free(daemon->modules);
         pw_frozen_done(daemon);
         pw_rooms_done(daemon);
+        pw_peers_free(daemon->peers);
         pw_meta_close(daemon->meta); /* its last answers go to the store */
         pw_scheduler_free(daemon->scheduler);
         pw_boards_free(daemon->boards);

@@ -39,6 +39,7 @@ struct pw_closer;
 struct pw_http;
 struct pw_meta;
 struct pw_modules;
+struct pw_peers;
 struct pw_reload;
 
 enum pw_daemon_phase { PW_STARTING = 0, PW_SERVING, PW_DRAINING, PW_STOPPING };
@@ -66,6 +67,7 @@ struct pw_daemon {
         struct pw_store *store;
         struct pw_scheduler *scheduler;
         struct pw_meta *meta;
+        struct pw_peers *peers;   /* NULL: this host is of no cluster */
         struct pw_carried carried; /* how it stands with metadata */
 
         /* what each folder has: the struct is in a header there */

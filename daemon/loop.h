@@ -20,6 +20,7 @@ struct pw_loop {
         /* Do what store and scheduler want done by now (effect.c): for who cannot go on before. True: there was something. */
         bool (*settle)(struct pw_daemon *daemon, uint64_t now_us);
         uint64_t woken_us;        /* when the first event since the loop slept was taken; 0: none yet */
+        uint64_t polled_us;       /* all that sockets had by then was read */
         uint64_t ticked_us;       /* when deadlines were last looked at */
         uint64_t stuck_until_us;  /* actions that found no memory are tried again; UINT64_MAX: there are none */
         uint64_t trim_us;         /* when the heap is trimmed: loop/heap.h; UINT64_MAX: nobody asked */

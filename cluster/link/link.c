@@ -166,6 +166,15 @@ void pw_link_call_failed(struct pw_link *link, uint64_t now_us)
 static bool is_alive(const struct pw_link *link) { return link->state != PW_LINK_IDLE && link->state != PW_LINK_AWAY; }
 static bool is_choked(const struct pw_link *link) { return link->kept_bytes > link->params.kept_bytes_max; }
 
+bool pw_link_give_up(struct pw_link *link)
+{
+        if (!step(link, PW_LINK_GIVE_UP))
+                return false;
+        pw_link_forget(link);
+        link->term++;
+        return true;
+}
+
 static enum pw_link_due give_up(struct pw_link *link, uint64_t read_us, struct pw_error *ret_why)
 {
         if (is_choked(link))
@@ -174,10 +183,7 @@ static enum pw_link_due give_up(struct pw_link *link, uint64_t read_us, struct p
         else
                 (void)!pw_error_set(ret_why, PW_HOST_LOST, "host %u was not heard for %lu ms", link->params.host,
                                     (unsigned long)((read_us - link->heard_us) / 1000));
-        step(link, PW_LINK_GIVE_UP);
-        pw_link_forget(link);
-        link->term++;
-        return PW_LINK_GAVE_UP;
+        return pw_link_give_up(link) ? PW_LINK_GAVE_UP : PW_LINK_NOTHING;
 }
 
 enum pw_link_due pw_link_turn(struct pw_link *link, uint64_t read_us, struct pw_error *ret_why)

@@ -51,6 +51,7 @@ struct pw_link_frame {
         struct pw_list link;
         uint64_t number;         /* 0: it waits for a credit */
         bool work;
+        uint8_t whose;           /* which of the cores behind the two links it is for: the daemon's to say */
         uint32_t bytes;
         uint8_t data[];
 };
@@ -123,6 +124,9 @@ enum pw_link_due {
 /* What is due at read_us, up to which all of this host's sockets have been read: silence is judged by that. *ret_why: of GAVE_UP, a
  * sentence. */
 enum pw_link_due pw_link_turn(struct pw_link *link, uint64_t read_us, struct pw_error *ret_why);
+/* Its term ends now, as silence would end it: what the other side says cannot be, or there is no memory to go on with it. Nothing
+ * where nothing is kept of it. True: it has ended. */
+bool pw_link_give_up(struct pw_link *link);
 uint64_t pw_link_next_us(const struct pw_link *link); /* when it is due; UINT64_MAX: not before something comes */
 
 /* --- frames ----------------------------------------------------------------------------------------------------------------- */

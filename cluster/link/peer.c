@@ -287,6 +287,12 @@ static void give_up(struct pw_peer *peer, const struct pw_error *why, uint64_t n
         peer->params.port->gave_up(peer->params.context, peer, why);
 }
 
+void pw_peer_give_up(struct pw_peer *peer, const struct pw_error *why, uint64_t now_us)
+{
+        if (pw_link_give_up(peer->link))
+                give_up(peer, why, now_us);
+}
+
 /* Who connects and says nothing, or does not answer, has a lease for it. */
 static bool is_late(const struct pw_peer *peer, const struct pw_call *call, uint64_t now_us)
 {

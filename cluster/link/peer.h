@@ -99,6 +99,9 @@ void pw_peer_wrote(struct pw_peer *peer, const struct pw_peer_writing *writing, 
 
 /* Calls, beats, gives up. read_us: up to then all of this host's sockets have been read. */
 void pw_peer_turn(struct pw_peer *peer, uint64_t read_us);
+/* Give it up now, for `why`: what it says cannot be, or there is no memory for it. The port's gave_up() is called, unless nothing
+ * was kept of it. */
+void pw_peer_give_up(struct pw_peer *peer, const struct pw_error *why, uint64_t now_us);
 uint64_t pw_peer_next_us(const struct pw_peer *peer); /* when it is due; UINT64_MAX: not before something comes */
 
 #endif

@@ -32,6 +32,7 @@ static enum pw_status list_no_more(struct pw_lister *lister) { return lister->er
 
 static const struct pw_list_kind kinds[] = {
         { "status", pw_list_status, pw_list_status_object, false, NULL, 0 },
+        { "hosts", pw_list_hosts, NULL, false, NULL, 0 },
         { "devices", pw_list_devices, NULL, false, NULL, 0 },
         { "islands", pw_list_islands, NULL, false, NULL, 0 },
         { "objects", list_no_more, pw_list_objects_object, true, NULL, 0 },

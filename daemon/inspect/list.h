@@ -48,6 +48,7 @@ struct pw_lister {
 /* By kind; each returns PW_OK or an error in lister->err. */
 enum pw_status pw_list_status(struct pw_lister *lister);   /* list_host.c */
 enum pw_status pw_list_devices(struct pw_lister *lister);
+enum pw_status pw_list_hosts(struct pw_lister *lister);
 enum pw_status pw_list_islands(struct pw_lister *lister);
 enum pw_status pw_list_memory(struct pw_lister *lister);   /* list_store.c */
 bool pw_list_memory_step(struct pw_lister *lister, uint32_t slots);

@@ -11,6 +11,7 @@
 #include "daemon/memory/recount.h"
 #include "daemon/meta/carry.h"
 #include "daemon/notify.h"
+#include "daemon/peer/peers.h"
 #include "daemon/session/complaint.h"
 #include "daemon/session/output.h"
 #include "daemon/work/shape/describe.h"
@@ -42,6 +43,7 @@ static const struct timer {
         { "the end of draining", stop_next_us, wake },
         { "boards", boards_next_us, wake },
         { "metadata", pw_meta_carry_next_us, wake },
+        { "other hosts", pw_peers_next_us, pw_peers_tick },
         { "traces", pw_traces_next_us, pw_traces_tick },
         { "audits", pw_audits_next_us, pw_audits_tick },
         { "recounts", pw_recounts_next_us, wake },

@@ -15,6 +15,7 @@
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/recount.h"
 #include "daemon/meta/carry.h"
+#include "daemon/peer/peers.h"
 #include "daemon/work/submit.h"
 #include "store/name.h"
 
@@ -58,6 +59,7 @@ bool pw_turn(struct pw_daemon *daemon)
         any |= pw_processes_turn(daemon);
         any |= pw_inputs_turn(daemon);
         any |= pw_meta_carry(daemon, now_us);
+        any |= pw_peers_turn(daemon);
         any |= pw_names_turn(daemon);
         any |= pw_lists_turn(daemon);
         any |= pw_lanes_turn(daemon);

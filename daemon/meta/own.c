@@ -72,15 +72,15 @@ static void read_machine(char ret_machine[PW_HOST_NAME_MAX + 1])
         snprintf(ret_machine, PW_HOST_NAME_MAX + 1, "%s", *text ? text : "unknown");
 }
 
-static enum pw_status read_host_name(const struct pw_daemon *daemon, char ret_name[PW_HOST_NAME_MAX + 1], struct pw_error *ret_err)
+enum pw_status pw_own_host_name(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
-        if (daemon->settings.host_name) {
-                snprintf(ret_name, PW_HOST_NAME_MAX + 1, "%s", daemon->settings.host_name);
-                return PW_OK;
-        }
-        if (gethostname(ret_name, PW_HOST_NAME_MAX + 1) < 0)
+        char *name = daemon->carried.host_name;
+
+        if (daemon->settings.host_name)
+                snprintf(name, PW_HOST_NAME_MAX + 1, "%s", daemon->settings.host_name);
+        else if (gethostname(name, PW_HOST_NAME_MAX + 1) < 0)
                 return pw_error_errno(ret_err, errno, "the machine's name; give one by --host-name");
-        ret_name[PW_HOST_NAME_MAX] = 0;
+        name[PW_HOST_NAME_MAX] = 0;
         return PW_OK;
 }
 
@@ -114,9 +114,7 @@ enum pw_status pw_own_cluster_read(struct pw_daemon *daemon, const struct pw_tex
                 return pw_error_errno(ret_err, errno, "getrandom");
         carried->cluster = settings->cluster;
         read_machine(carried->machine);
-        status = read_host_name(daemon, carried->host_name, ret_err);
-        if (status == PW_OK)
-                status = join_addresses(addresses, ret_own->addresses, ret_err);
+        status = join_addresses(addresses, ret_own->addresses, ret_err);
         if (status == PW_OK && settings->redis_password_file)
                 status = read_password(settings->redis_password_file, ret_own->password, ret_err);
         ret_own->cluster = (struct pw_meta_cluster){

@@ -13,7 +13,9 @@ struct pw_own_cluster {
         char addresses[PW_HOST_ADDRESS_MAX + 1], password[PW_OWN_PASSWORD_BYTES];
 };
 
-/* Fill daemon->carried's cluster, names and instance, and *ret_own for a host of a cluster. Own: given back with
+/* Fill daemon->carried's name of this host: from the settings, else the machine's. Errors: PW_SYSTEM. */
+PW_MUST_CHECK enum pw_status pw_own_host_name(struct pw_daemon *daemon, struct pw_error *ret_err);
+/* With that, fill daemon->carried's cluster, names and instance, and *ret_own for a host of a cluster. Own: given back with
  * pw_own_cluster_done().
  * Errors: PW_INVALID (addresses that are too long, a file without a password), PW_DENIED (a password that others may read),
  * PW_SYSTEM.   Blocks: on files. */

@@ -25,6 +25,10 @@ static enum pw_status read_frame(const Pathways__Wire__PeerFrame *frame, struct 
         if (!frame->number != !frame->body.len || (frame->work && !frame->number))
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host's frame %lu has %zu bytes", (unsigned long)frame->number,
                                     frame->body.len);
+        if (frame->number ? frame->whose < PW_PEER_BODY_CORE || frame->whose > PW_PEER_BODY_LAST : frame->whose != 0)
+                return pw_error_set(ret_err, PW_PROTOCOL, "a host's frame %lu is for %u: there is nobody of that number",
+                                    (unsigned long)frame->number, frame->whose);
+        said->whose = (enum pw_peer_body)frame->whose;
         said->head = (struct pw_link_head){ frame->number, frame->received, frame->granted, frame->work };
         said->body = frame->body.data;
         said->body_bytes = (uint32_t)frame->body.len;
@@ -107,6 +111,7 @@ enum pw_status pw_peer_pack_frame(const struct pw_link_head *head, const struct 
         if (frame) {
                 out.body.len = frame->bytes;
                 out.body.data = (uint8_t *)(uintptr_t)frame->data;
+                out.whose = frame->whose;
         }
         message.said_case = PATHWAYS__WIRE__PEER_SAID__SAID_FRAME;
         message.frame = &out;

@@ -7,13 +7,18 @@
 
 #include "cluster/link/hosts.h"
 
-/* The first byte of a body. */
-enum pw_peer_body { PW_PEER_BODY_CORE = 1 /* scheduler/message.h */ };
+/* Whose a body is. */
+enum pw_peer_body {
+        PW_PEER_BODY_CORE = 1, /* scheduler/message.h */
+        PW_PEER_BODY_TALK,     /* cluster/borrow/talk.h */
+};
+#define PW_PEER_BODY_LAST PW_PEER_BODY_TALK
 
 struct pw_peer_said {
         bool is_hello;
         struct pw_hello hello;
         struct pw_link_head head;  /* of a frame, with its body */
+        enum pw_peer_body whose;
         const uint8_t *body;
         uint32_t body_bytes;
         void *own;

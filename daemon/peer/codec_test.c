@@ -56,7 +56,7 @@ static void test_names(void **state)
         }
 }
 
-static enum pw_status frame(const struct pw_link_head *head, const char *body, struct pw_error *ret_err)
+static enum pw_status frame(const struct pw_link_head *head, uint8_t whose, const char *body, struct pw_error *ret_err)
 {
         struct pw_link_frame *link_frame = body ? pw_link_frame_new(body, (uint32_t)strlen(body), head->work) : NULL;
         struct pw_peer_said said;
@@ -64,6 +64,8 @@ static enum pw_status frame(const struct pw_link_head *head, const char *body, s
         uint8_t *bytes;
         uint32_t count;
 
+        if (link_frame)
+                link_frame->whose = whose;
         assert_int_equal(pw_peer_pack_frame(head, link_frame, &bytes, &count), PW_OK);
         status = pw_peer_unpack(bytes, count, &said, ret_err);
         if (status == PW_OK) {
@@ -72,6 +74,7 @@ static enum pw_status frame(const struct pw_link_head *head, const char *body, s
                 assert_int_equal(said.head.received, head->received);
                 assert_int_equal(said.head.granted, head->granted);
                 assert_int_equal(said.head.work, head->work);
+                assert_int_equal(said.whose, body ? whose : 0);
                 assert_int_equal(said.body_bytes, body ? strlen(body) : 0);
                 assert_true(!body || !memcmp(said.body, body, said.body_bytes));
                 pw_peer_said_done(&said);
@@ -86,13 +89,16 @@ static void test_frames(void **state)
         struct pw_error err;
 
         (void)state;
-        assert_int_equal(frame(&(struct pw_link_head){ 1, 2, 3, true }, "\1body", NULL), PW_OK);
-        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, false }, NULL, NULL), PW_OK);
-        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, false }, "\1body", &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ 1, 2, 3, true }, 1, "1body", NULL), PW_OK);
+        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, false }, 1, NULL, NULL), PW_OK);
+        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, false }, 1, "1body", &err), PW_PROTOCOL);
         assert_string_equal(err.text, "a host's frame 0 has 5 bytes");
-        assert_int_equal(frame(&(struct pw_link_head){ 9, 2, 3, false }, NULL, &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ 9, 2, 3, false }, 1, NULL, &err), PW_PROTOCOL);
         assert_string_equal(err.text, "a host's frame 9 has 0 bytes");
-        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, true }, NULL, &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, true }, 1, NULL, &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ 4, 2, 3, false }, PW_PEER_BODY_LAST + 1, "body", &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ 4, 2, 3, false }, 0, "body", &err), PW_PROTOCOL);
+        assert_string_equal(err.text, "a host's frame 4 is for 0: there is nobody of that number");
 }
 
 static void test_garbage(void **state)

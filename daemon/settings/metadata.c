@@ -35,6 +35,11 @@ static enum pw_status check_alone(const struct pw_settings *settings, struct pw_
                 { "redis-user", settings->redis_user },
                 { "redis-password-file", settings->redis_password_file },
                 { "redis-plaintext", settings->redis_plaintext },
+                { "listen", settings->listen },
+                { "secret-file", settings->secret_file },
+                { "tls-cert", settings->tls_cert },
+                { "tls-key", settings->tls_key },
+                { "tls-ca", settings->tls_ca },
         };
 
         for (uint32_t i = 0; i < pw_array_count(options); i++)
@@ -62,6 +67,26 @@ static enum pw_status check_address(const struct pw_settings *settings, struct p
         return PW_OK;
 }
 
+/* What proves this host where it listens. */
+static enum pw_status check_listening(const struct pw_settings *settings, struct pw_error *ret_err)
+{
+        bool tls = settings->tls_cert || settings->tls_key || settings->tls_ca;
+
+        if (!settings->listen && (tls || settings->secret_file))
+                return pw_error_set(ret_err, PW_INVALID, "--%s: proves this host to others; give --listen too",
+                                    tls ? "tls-cert" : "secret-file");
+        if (!settings->listen || settings->listen[0] == '/')
+                return PW_OK;
+        if (tls && (!settings->tls_cert || !settings->tls_key || !settings->tls_ca))
+                return pw_error_set(ret_err, PW_INVALID, "--tls-cert, --tls-key and --tls-ca: one of them is missing");
+        if (tls && settings->secret_file)
+                return pw_error_set(ret_err, PW_INVALID, "--secret-file: certificates prove this host already");
+        if (!tls && !settings->secret_file)
+                return pw_error_set(ret_err, PW_INVALID, "--listen %.80s: nothing proves this host there; give --tls-cert, "
+                                    "--tls-key and --tls-ca, or on loopback --secret-file", settings->listen);
+        return PW_OK;
+}
+
 enum pw_status pw_metadata_check(const struct pw_settings *settings, struct pw_error *ret_err)
 {
         enum pw_status status;
@@ -82,5 +107,5 @@ enum pw_status pw_metadata_check(const struct pw_settings *settings, struct pw_e
         status = check_name("cluster", settings->cluster, ret_err);
         if (status == PW_OK && settings->host_name)
                 status = check_name("host-name", settings->host_name, ret_err);
-        return status;
+        return status == PW_OK ? check_listening(settings, ret_err) : status;
 }

@@ -76,6 +76,15 @@ static const struct pw_option items[] = {
           "This host's name in its cluster, with which it keeps its number. Default: the machine's name." },
         { "lease", 0, PW_OPTION_DURATION, AT(lease_us), "3s", "DURATION",
           "A host or a Redis that is silent for so long is not there. From 100ms to 1h, the same on all hosts of a cluster." },
+        { "listen", 0, PW_OPTION_TEXT, AT(listen), NULL, "ADDR:PORT",
+          "Where other hosts of the cluster reach this one. An address in numbers, port 0 for any free one. "
+          "Or the path of a socket, for daemons of one user on one machine. "
+          "On loopback --secret-file is enough, elsewhere it takes --tls-cert." },
+        { "secret-file", 0, PW_OPTION_TEXT, AT(secret_file), NULL, "FILE",
+          "What the hosts of a cluster on loopback have in common: any bytes. Nobody but its owner may read FILE." },
+        { "tls-cert", 0, PW_OPTION_TEXT, AT(tls_cert), NULL, "FILE", "This host's certificate, PEM: it names the host." },
+        { "tls-key", 0, PW_OPTION_TEXT, AT(tls_key), NULL, "FILE", "Its key, PEM. Nobody but its owner may read FILE." },
+        { "tls-ca", 0, PW_OPTION_TEXT, AT(tls_ca), NULL, "FILE", "The authority that certificates of hosts have to be of, PEM." },
         { "redis-user", 0, PW_OPTION_TEXT, AT(redis_user), NULL, "NAME", "The user of Redis. Default: its default user." },
         { "redis-password-file", 0, PW_OPTION_TEXT, AT(redis_password_file), NULL, "FILE",
           "The first line of FILE is the password of Redis. Nobody but its owner may read FILE." },

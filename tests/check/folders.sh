@@ -13,12 +13,12 @@ inspect/why inspect/trace inspect
 client
 settings
 work work/shape
+peer
 memory
 module
 child
 board
 meta meta/redis
-peer
 transport/stream transport/proof transport
 session
 tools

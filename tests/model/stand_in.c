@@ -16,6 +16,7 @@
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/meta/carry.h"
+#include "daemon/peer/peers.h"
 #include "daemon/notify.h"
 #include "daemon/session/complaint.h"
 #include "daemon/session/object.h"
@@ -125,6 +126,9 @@ void pw_overhead_turn(struct pw_daemon *daemon) { (void)daemon; }
 bool pw_processes_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
+bool pw_peers_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
+uint64_t pw_peers_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 bool pw_meta_carry(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; return false; }
 uint64_t pw_meta_carry_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }

@@ -25,6 +25,8 @@ static enum pw_status pack(const struct pw_peer_said *said, uint8_t **ret_bytes,
                 frame = pw_link_frame_new(said->body, said->body_bytes, said->head.work);
         if (said->head.number && !frame)
                 return PW_NO_MEMORY;
+        if (frame)
+                frame->whose = (uint8_t)said->whose;
         status = pw_peer_pack_frame(&said->head, frame, ret_bytes, ret_count);
         pw_link_frame_free(frame);
         return status;

@@ -17,6 +17,7 @@
 #include "daemon/memory/room.h"
 #include "daemon/memory/worker.h"
 #include "daemon/meta/carry.h"
+#include "daemon/peer/peers.h"
 #include "daemon/module/module.h"
 #include "daemon/loop/turn.h"
 #include "daemon/notify.h"
@@ -135,6 +136,9 @@ bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_inputs_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_processes_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
+bool pw_peers_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
+uint64_t pw_peers_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 bool pw_meta_carry(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; return false; }
 uint64_t pw_meta_carry_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }

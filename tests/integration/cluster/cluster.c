@@ -32,9 +32,16 @@ int cluster_set_up(void **state)
 
 void cluster_launch(struct cluster *cluster, int i, const char *name, bool founds)
 {
-        const char *args[20] = { IT_SMALL, "--lease", "400ms", "--cluster", "ants", "--metadata", cluster->server.address,
+        const char *args[24] = { IT_SMALL, "--lease", "400ms", "--cluster", "ants", "--metadata", cluster->server.address,
                                  "--host-name", name ? name : names[i] };
         int count = 14;
+        char address[300];
+
+        if (cluster->linked) {
+                snprintf(address, sizeof address, "%s/%s.peer", cluster->server.folder, names[i]);
+                args[count++] = "--listen";
+                args[count++] = address;
+        }
 
         if (cluster->password_file) {
                 args[count++] = "--redis-password-file";
@@ -107,6 +114,31 @@ static bool cell_is(const struct pw_listing *listing, void *context)
 void cluster_until(struct cluster *cluster, int i, const char *key, const char *text)
 {
         it_until(cluster->hosts[i].session, "status", cell_is, &(struct cell){ key, text });
+}
+
+struct link { const char *host, *state; };
+
+static bool link_is(const struct pw_listing *listing, void *context)
+{
+        const struct link *link = context;
+
+        for (size_t row = 0; row < it_rows(listing); row++)
+                if (!strcmp(it_text(listing, row, "name"), link->host))
+                        return !strcmp(it_text(listing, row, "link"), link->state);
+        return false;
+}
+
+void cluster_until_link(struct cluster *cluster, int i, int other, const char *state)
+{
+        it_until(cluster->hosts[i].session, "hosts", link_is, &(struct link){ names[other], state });
+}
+
+void cluster_meet(struct cluster *cluster)
+{
+        for (int i = 0; i < CLUSTER_HOSTS; i++)
+                for (int other = 0; other < CLUSTER_HOSTS; other++)
+                        if (i != other && cluster->hosts[i].session && cluster->hosts[other].session)
+                                cluster_until_link(cluster, i, other, "up");
 }
 
 int cluster_tear_down(void **state)

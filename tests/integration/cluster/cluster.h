@@ -13,6 +13,7 @@ struct cluster {
         struct it_host hosts[CLUSTER_HOSTS];
         int ready[CLUSTER_HOSTS];      /* of those that were launched; -1 */
         const char *password_file;     /* NULL: none */
+        bool linked;                   /* they deal with each other, over sockets in the server's folder */
 };
 
 /* For cmocka: *state is a cluster with a Redis, no daemon yet; the test is skipped where there is no Redis. */
@@ -28,6 +29,10 @@ void cluster_launch(struct cluster *cluster, int i, const char *name, bool found
 void cluster_await(struct cluster *cluster, int i); /* until it is ready; and connect */
 /* Whoever connects to it is told so, sooner or later: the texts, separated by '|', are in one sentence. */
 void cluster_until_refused(struct cluster *cluster, int i, enum pw_status status, const char *texts);
+/* All that are started have links to each other that are up. */
+void cluster_meet(struct cluster *cluster);
+/* In the hosts of `i`, host `other`'s link is `link`. */
+void cluster_until_link(struct cluster *cluster, int i, int other, const char *link);
 void cluster_end(struct cluster *cluster, int i); /* clean, by SIGTERM */
 /* `text` is in cell `key` of its status, or there is no such cell: NULL. */
 void cluster_until(struct cluster *cluster, int i, const char *key, const char *text);

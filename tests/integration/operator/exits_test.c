@@ -23,8 +23,8 @@ static void bind_number(struct it_host *host, const char *name)
 static void what_is_done(void **state)
 {
         struct it_host *host = *state;
-        static const char *const commands[] = { "status", "devices", "islands", "objects", "memory", "owners", "programs", "runs",
-                                                "gangs", "check" };
+        static const char *const commands[] = { "status", "hosts", "devices", "islands", "objects", "memory", "owners", "programs",
+                                                "runs", "gangs", "check" };
 
         bind_number(host, "here");
         for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

@@ -1,0 +1,388 @@
+/* From a pipe to a peer: its stream, its hello, its frames. */
+#include "daemon/peer/call.h"
+
+#include "base/memory.h"
+#include "daemon/session/complaint.h"
+#include "daemon/transport/pipe.h"
+#include "daemon/transport/stream/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define QUEUE_BYTES (4u << 20) /* that a host has not taken, at most: then frames wait in its link */
+
+struct pw_peer_call {
+        struct pw_list link;     /* in `over` or `failed` of the peers; else alone */
+        struct pw_peers *peers;
+        uint64_t number;
+        struct pw_peer *peer;    /* whose it is; NULL: of one that came, and did not say so yet */
+        struct pw_dial *dial;    /* while it is called */
+        struct pw_control_stream *stream;
+        char proven[PW_HOST_NAME_MAX + 1]; /* the name that its certificate has; "": its proof names nobody */
+        uint64_t bytes_in, bytes_out;
+};
+
+static struct pw_peer_call *call_new(struct pw_peers *peers, struct pw_peer *peer)
+{
+        struct pw_peer_call *call = calloc(1, sizeof *call);
+
+        if (!call)
+                return NULL;
+        *call = (struct pw_peer_call){ .peers = peers, .number = ++peers->next_call, .peer = peer };
+        pw_list_init(&call->link);
+        if (pw_table_put(&peers->calls, call->number, call))
+                return call;
+        free(call);
+        return NULL;
+}
+
+/* Nothing more is told of it; what is on the stack may still look at it. */
+static void end(struct pw_peer_call *call)
+{
+        if (!pw_table_remove(&call->peers->calls, call->number))
+                return;
+        if (call->stream)
+                pw_control_stream_stop(call->stream);
+        pw_list_remove(&call->link);
+        pw_list_append(&call->peers->over, &call->link);
+        call->peers->daemon->loop.more = true;
+}
+
+static void call_free(struct pw_peer_call *call)
+{
+        if (call->dial)
+                pw_dial_free(call->dial);
+        pw_control_stream_free(call->stream);
+        pw_list_remove(&call->link);
+        free(call);
+}
+
+static void closed(struct pw_peer_call *call)
+{
+        struct pw_peers *peers = call->peers;
+
+        if (!pw_table_get(&peers->calls, call->number))
+                return;
+        end(call);
+        if (call->peer)
+                pw_peer_closed(call->peer, call->number, pw_boot_us());
+}
+
+/* --- what it says ------------------------------------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct pw_peer_call *call)
+{
+        return call->peer ? call->peer->params.name : call->proven[0] ? call->proven : "somebody";
+}
+
+static void hear_hello(struct pw_peer_call *call, const struct pw_hello *hello)
+{
+        const char *proven = call->proven[0] ? call->proven : NULL;
+        struct pw_peers *peers = call->peers;
+        struct pw_error err;
+        enum pw_status status;
+
+        if (!peers->joined)
+                status = pw_error_set(&err, PW_NOT_READY, "this host has no number yet");
+        else if (call->peer)
+                status = pw_peer_hello(call->peer, call->number, hello, proven, pw_boot_us(), &err);
+        else
+                status = pw_hosts_hello(&peers->hosts, call->number, hello, proven, pw_boot_us(), &call->peer, &err);
+        if (status == PW_OK)
+                return;
+        if (status == PW_BUSY || status == PW_NOT_FOUND || status == PW_NOT_READY) /* it calls again, and then it goes well */
+                pw_log(&peers->daemon->log, PW_LOG_DEBUG, "host put off name=%s reason=\"%s\"", hello->name, err.text);
+        else
+                pw_complain(peers->daemon, PW_LOG_OTHERS, "host refused name=%s number=%u reason=\"%s\"", hello->name, hello->host,
+                            err.text);
+        end(call); /* who refused it has shut it */
+}
+
+/* Nobody of this host has anything to do with those of others yet. */
+static enum pw_status hear_body(struct pw_error *ret_err)
+{
+        return pw_error_set(ret_err, PW_PROTOCOL, "a message that is for nobody here");
+}
+
+static void hear_frame(struct pw_peer_call *call, const struct pw_peer_said *said)
+{
+        struct pw_error err;
+        enum pw_status status;
+
+        if (!call->peer)
+                status = pw_error_set(&err, PW_PROTOCOL, "it sends before it has said who it is");
+        else
+                status = pw_peer_head(call->peer, call->number, &said->head, pw_boot_us(), &err);
+        if (status == PW_EXISTS || status == PW_GONE)
+                return; /* it came before; or on a connection that another one has replaced */
+        if (status == PW_OK && said->head.number) {
+                status = hear_body(&err);
+                pw_peers_give_up(call->peers, call->peer->params.link.host, &err);
+        }
+        if (status == PW_OK)
+                return;
+        pw_complain(call->peers->daemon, PW_LOG_OTHERS, "host breaks the protocol name=%s reason=\"%s\"", name_of(call), err.text);
+        closed(call);
+}
+
+static void on_frame(void *context, const uint8_t *frame, uint32_t bytes)
+{
+        struct pw_peer_call *call = context;
+        struct pw_peer_said said;
+        struct pw_error err;
+
+        call->bytes_in += bytes;
+        call->peers->daemon->loop.more = true;
+        if (pw_peer_unpack(frame, bytes, &said, &err) != PW_OK) {
+                pw_complain(call->peers->daemon, PW_LOG_OTHERS, "host breaks the protocol name=%s reason=\"%s\"", name_of(call),
+                            err.text);
+                closed(call);
+                return;
+        }
+        if (said.is_hello)
+                hear_hello(call, &said.hello);
+        else
+                hear_frame(call, &said);
+        pw_peer_said_done(&said);
+}
+
+static void on_room(void *context)
+{
+        struct pw_peer_call *call = context;
+
+        call->peers->room = call->peers->daemon->loop.more = true;
+}
+
+static void on_broken(void *context, const struct pw_error *why)
+{
+        struct pw_peer_call *call = context;
+
+        pw_log(&call->peers->daemon->log, PW_LOG_DEBUG, "connection over host=%s reason=\"%s\"", name_of(call), why->text);
+        closed(call);
+}
+
+static const struct pw_control_stream_events stream_events = { on_frame, on_room, on_broken };
+
+/* Own: the pipe goes, whatever comes of it. */
+static enum pw_status begin(struct pw_peer_call *call, struct pw_pipe *pipe_take, const struct pw_greeting *greeting,
+                            struct pw_error *ret_err)
+{
+        struct pw_control_stream_params params = { &stream_events, call, QUEUE_BYTES };
+        enum pw_status status;
+
+        if (pipe_take->kind->has & PW_TRANSPORT_NAMES)
+                strcpy(call->proven, greeting->name);
+        status = pw_control_stream_new(pipe_take, &params, &call->stream, ret_err);
+        if (status != PW_OK)
+                pw_pipe_free(pipe_take);
+        return status;
+}
+
+/* --- those that come ---------------------------------------------------------------------------------------------------------- */
+
+static void came(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting)
+{
+        struct pw_peers *peers = context;
+        struct pw_peer_call *call = peers->joined && greeting->use == PW_USE_CONTROL ? call_new(peers, NULL) : NULL;
+        struct pw_error err;
+
+        if (!call) {
+                pw_pipe_free(pipe_take);
+                return;
+        }
+        if (begin(call, pipe_take, greeting, &err) != PW_OK)
+                end(call);
+}
+
+static void refused(void *context, const struct pw_error *why)
+{
+        struct pw_peers *peers = context;
+
+        pw_complain(peers->daemon, PW_LOG_OTHERS, "connection refused reason=\"%s\"", why->text);
+}
+
+const struct pw_listener_events pw_calls_events = { came, refused };
+
+/* --- the port ----------------------------------------------------------------------------------------------------------------- */
+
+static void called(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting, const struct pw_error *why)
+{
+        struct pw_peer_call *call = context;
+        struct pw_error err;
+        enum pw_status status;
+
+        call->peers->daemon->loop.more = true;
+        status = pipe_take ? begin(call, pipe_take, greeting, &err) : pw_error_set(&err, why->status, "%s", why->text);
+        if (!pw_table_get(&call->peers->calls, call->number))
+                return; /* nobody wants it any more */
+        if (status == PW_OK) {
+                pw_peer_connected(call->peer, call->number, pw_boot_us());
+                return;
+        }
+        pw_log(&call->peers->daemon->log, PW_LOG_DEBUG, "host not reached name=%s reason=\"%s\"", call->peer->params.name,
+               err.text);
+        closed(call);
+}
+
+/* One of the addresses of a host, in turn: they are divided by commas. False: it has none. */
+static bool pick_address(const struct pw_host *host, uint32_t turn, char address[PW_HOST_ADDRESS_MAX + 1])
+{
+        const char *at = host->row.address, *stop;
+        uint32_t count = 1;
+
+        for (const char *c = at; *c; c++)
+                count += *c == ',';
+        for (uint32_t skip = turn % count; skip; skip--)
+                at = strchr(at, ',') + 1;
+        stop = strchr(at, ',');
+        snprintf(address, PW_HOST_ADDRESS_MAX + 1, "%.*s", stop ? (int)(stop - at) : (int)strlen(at), at);
+        return address[0] && strcmp(address, "-") != 0;
+}
+
+static enum pw_status dial(struct pw_peer_call *call, struct pw_error *ret_err)
+{
+        const struct pw_link *link = call->peer->link;
+        const struct pw_host *host = pw_hosts_get(&call->peers->hosts, link->params.host);
+        char address[PW_HOST_ADDRESS_MAX + 1];
+        struct pw_dial_params params = { .address = address, .expected = call->peer->params.name, .use = PW_USE_CONTROL,
+                                         .done = called, .context = call };
+
+        if (!host || !pick_address(host, link->calls, address))
+                return pw_error_set(ret_err, PW_NOT_FOUND, "it listens nowhere: it has no --listen");
+        return pw_transport_dial(call->peers->transport, &params, &call->dial, ret_err);
+}
+
+static uint64_t port_connect(void *context, struct pw_peer *peer)
+{
+        struct pw_peers *peers = context;
+        struct pw_peer_call *call = call_new(peers, peer);
+        struct pw_error err;
+
+        if (!call)
+                return ++peers->next_call; /* of that number nobody ever hears: it is late, and called again */
+        if (dial(call, &err) != PW_OK) {
+                pw_log(&peers->daemon->log, PW_LOG_DEBUG, "host not called name=%s reason=\"%s\"", peer->params.name, err.text);
+                pw_list_append(&peers->failed, &call->link);
+                peers->daemon->loop.more = true;
+        }
+        return call->number;
+}
+
+static void send_bytes(struct pw_peer_call *call, uint8_t *bytes_take, uint32_t count)
+{
+        struct iovec part = { bytes_take, count };
+        struct pw_error err;
+
+        if (pw_control_stream_send(call->stream, &part, 1, &err) != PW_OK)
+                pw_log(&call->peers->daemon->log, PW_LOG_WARNING, "hello not sent host=%s reason=\"%s\"", name_of(call), err.text);
+        call->bytes_out += count;
+        free(bytes_take);
+}
+
+/* Without memory for it the other side hears nothing, and the connection is late. */
+static void port_say(void *context, uint64_t connection, const struct pw_hello *hello)
+{
+        const struct pw_peers *peers = context;
+        struct pw_peer_call *call = pw_table_get(&peers->calls, connection);
+        uint8_t *bytes;
+        uint32_t count;
+
+        if (call && call->stream && pw_peer_pack_hello(hello, &bytes, &count) == PW_OK)
+                send_bytes(call, bytes, count);
+}
+
+static void port_shut(void *context, uint64_t connection)
+{
+        const struct pw_peers *peers = context;
+        struct pw_peer_call *call = pw_table_get(&peers->calls, connection);
+
+        if (call)
+                end(call);
+}
+
+static void port_met(void *context, struct pw_peer *peer, const struct pw_link_met *met)
+{
+        struct pw_peers *peers = context;
+        uint32_t host = peer->params.link.host;
+
+        pw_log(&peers->daemon->log, PW_LOG_INFO, "host met host=h%u name=%s epoch=%x term=%llu%s", host, peer->params.name,
+               peer->link->epoch, (unsigned long long)peer->link->term,
+               !met->ended_term ? "" : met->restarted ? " it was started again" : " it had given this one up");
+}
+
+static void port_gave_up(void *context, struct pw_peer *peer, const struct pw_error *why)
+{
+        struct pw_peers *peers = context;
+        uint32_t host = peer->params.link.host;
+
+        pw_log(&peers->daemon->log, PW_LOG_WARNING, "host given up host=h%u name=%s reason=\"%s\"", host, peer->params.name,
+               why->text);
+}
+
+const struct pw_peer_port pw_calls_port = { port_connect, port_say, port_shut, port_met, port_gave_up };
+
+/* --- writing, turns ----------------------------------------------------------------------------------------------------------- */
+
+/* False: it takes no more for now, or is over. */
+static bool write_one(struct pw_peer_call *call, struct pw_peer *peer, const struct pw_peer_writing *writing)
+{
+        struct pw_error err;
+        uint8_t *bytes;
+        uint32_t count;
+        enum pw_status status = pw_peer_pack_frame(&writing->head, writing->frame, &bytes, &count);
+
+        if (status != PW_OK)
+                return false; /* it is tried again when there is memory */
+        status = pw_control_stream_send(call->stream, &(struct iovec){ bytes, count }, 1, &err);
+        free(bytes);
+        if (status != PW_OK)
+                return false;
+        call->bytes_out += count;
+        pw_peer_wrote(peer, writing, pw_boot_us());
+        return true;
+}
+
+void pw_calls_write(struct pw_peers *peers, struct pw_peer *peer)
+{
+        struct pw_peer_writing writing;
+        struct pw_peer_call *call;
+
+        while (pw_peer_next(peer, &writing)) {
+                call = pw_table_get(&peers->calls, writing.connection);
+                if (!call || !call->stream || !write_one(call, peer, &writing))
+                        return;
+        }
+}
+
+bool pw_calls_turn(struct pw_peers *peers)
+{
+        bool any = !pw_list_empty(&peers->failed) || !pw_list_empty(&peers->over);
+        struct pw_peer_call *call;
+
+        pw_list_each(&peers->failed, call, struct pw_peer_call, link)
+                closed(call);
+        pw_list_each(&peers->over, call, struct pw_peer_call, link)
+                call_free(call);
+        return any;
+}
+
+void pw_calls_count(const struct pw_peers *peers, const struct pw_peer *peer, uint64_t *ret_out, uint64_t *ret_in)
+{
+        const struct pw_peer_call *call;
+
+        *ret_out = *ret_in = 0;
+        for (uint32_t at = 0; (call = pw_table_next(&peers->calls, &at));) {
+                *ret_out += call->peer == peer ? call->bytes_out : 0;
+                *ret_in += call->peer == peer ? call->bytes_in : 0;
+        }
+}
+
+void pw_calls_done(struct pw_peers *peers)
+{
+        struct pw_peer_call *call;
+
+        for (uint32_t at = 0; (call = pw_table_next(&peers->calls, &at)); at = 0)
+                end(call);
+        (void)pw_calls_turn(peers);
+        pw_table_done(&peers->calls);
+}

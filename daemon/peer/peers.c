@@ -1,0 +1,238 @@
+/* Peers from start to end: what is listened at, the host table, turns. */
+#include "daemon/peer/call.h"
+
+#include "base/memory.h"
+#include "base/transition.h"
+#include "daemon/meta/carry.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define WINDOW 256u             /* works of another host under way here at most */
+#define KEPT_BYTES (64u << 20)  /* of frames that a host does not take: then it is given up */
+
+uint64_t pw_boot_us(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_BOOTTIME, &now);
+        return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+}
+
+static void note(void *context, const struct pw_transition *transition)
+{
+        const struct pw_peers *peers = context;
+        char line[PW_TRANSITION_TEXT_BYTES];
+
+        pw_log(&peers->daemon->log, PW_LOG_DEBUG, "%s", pw_transition_format(transition, line));
+}
+
+/* --- life ------------------------------------------------------------------------------------------------------------------- */
+
+/* What its address and what proves it say of the kind. */
+static const char *kind_of(const struct pw_settings *settings)
+{
+        if (settings->listen[0] == '/')
+                return "unix";
+        return settings->tls_cert ? "tls" : "tcp";
+}
+
+static enum pw_status listen_at(struct pw_peers *peers, struct pw_error *ret_err)
+{
+        const struct pw_settings *settings = &peers->daemon->settings;
+        const struct pw_transport_params params = { .loop = &peers->daemon->loop,
+                                                    .host_name = peers->daemon->carried.host_name,
+                                                    .handshake_us = settings->lease_us,
+                                                    .secret_file = settings->secret_file,
+                                                    .tls_cert = settings->tls_cert,
+                                                    .tls_key = settings->tls_key,
+                                                    .tls_ca = settings->tls_ca };
+        enum pw_status status = pw_transport_open(kind_of(settings), &params, &peers->transport, ret_err);
+
+        if (status == PW_OK)
+                status = pw_transport_listen(peers->transport, settings->listen, &pw_calls_events, peers, &peers->listener,
+                                             ret_err);
+        if (status != PW_OK) {
+                pw_error_prefix(ret_err, "--listen %s", settings->listen);
+                return status;
+        }
+        peers->address = (char *)(uintptr_t)pw_listener_address(peers->listener);
+        peers->addresses = (struct pw_text_list){ &peers->address, 1 };
+        pw_log(&peers->daemon->log, PW_LOG_INFO, "listening for hosts kind=%s address=%s", kind_of(settings), peers->address);
+        return PW_OK;
+}
+
+enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peers, struct pw_error *ret_err)
+{
+        struct pw_peers *peers = calloc(1, sizeof *peers);
+        enum pw_status status;
+
+        if (!peers)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for other hosts");
+        peers->daemon = daemon;
+        peers->observer = (struct pw_observer){ note, peers };
+        pw_list_init(&peers->over);
+        pw_list_init(&peers->failed);
+        status = listen_at(peers, ret_err);
+        if (status == PW_OK)
+                *ret_peers = peers;
+        else
+                pw_peers_free(peers);
+        return status;
+}
+
+void pw_peers_free(struct pw_peers *peers)
+{
+        if (!peers)
+                return;
+        if (peers->joined)
+                pw_hosts_done(&peers->hosts);
+        pw_calls_done(peers);
+        if (peers->transport)
+                pw_transport_close(peers->transport);
+        free(peers);
+}
+
+const struct pw_text_list *pw_peers_addresses(const struct pw_peers *peers) { return peers ? &peers->addresses : NULL; }
+
+/* --- what metadata says ------------------------------------------------------------------------------------------------------- */
+
+static void joined(void *context, const struct pw_meta_own *own)
+{
+        struct pw_peers *peers = context;
+        const struct pw_settings *settings = &peers->daemon->settings;
+        struct pw_hosts_params params = { .link = { .own = own->host, .own_epoch = own->epoch, .lease_us = settings->lease_us,
+                                                    .beat_us = pw_min_u64(PW_PEERS_BEAT_US, settings->lease_us / 6),
+                                                    .window = WINDOW, .kept_bytes_max = KEPT_BYTES,
+                                                    .observer = &peers->observer },
+                                          .own = &peers->own, .port = &pw_calls_port, .context = peers };
+
+        peers->own = (struct pw_hello){ .version = PW_PEER_VERSION, .incarnation = own->incarnation, .cluster = own->cluster,
+                                        .name = own->name, .host = own->host,
+                                        .peer = { .epoch = own->epoch, .instance = own->instance } };
+        pw_hosts_init(&peers->hosts, &params);
+        peers->joined = true;
+}
+
+/* Every host is dealt with from when it is known: so it is known who is there, and who is not. */
+static void host_known(void *context, const struct pw_host_row *row)
+{
+        struct pw_peers *peers = context;
+        struct pw_peer *peer;
+        struct pw_error err;
+        enum pw_status status = pw_hosts_put(&peers->hosts, row, NULL, &err);
+
+        if (status == PW_OK)
+                status = pw_hosts_peer(&peers->hosts, row->number, &peer, &err);
+        if (status == PW_OK)
+                pw_peer_want(peer, pw_boot_us());
+        else
+                pw_log(&peers->daemon->log, PW_LOG_WARNING, "host not dealt with host=h%u name=%s reason=\"%s\"", row->number,
+                       row->name, err.text);
+        peers->daemon->loop.more = true;
+}
+
+const struct pw_meta_hosts pw_peers_hear = { joined, host_known };
+
+/* --- saying ------------------------------------------------------------------------------------------------------------------- */
+
+void pw_peers_give_up(struct pw_peers *peers, uint32_t number, const struct pw_error *why)
+{
+        const struct pw_host *host = pw_hosts_get(&peers->hosts, number);
+
+        if (host && host->peer)
+                pw_peer_give_up(host->peer, why, pw_boot_us());
+}
+
+void pw_peers_send(struct pw_peers *peers, uint32_t number, enum pw_peer_body whose, struct pw_link_frame *frame_take)
+{
+        struct pw_peer *peer;
+        struct pw_error err;
+        enum pw_status status = pw_hosts_peer(&peers->hosts, number, &peer, &err);
+
+        frame_take->whose = (uint8_t)whose;
+        if (status != PW_OK)
+                pw_link_frame_free(frame_take);
+        else
+                status = pw_peer_send(peer, frame_take, pw_boot_us(), &err);
+        if (status != PW_OK)
+                pw_log(&peers->daemon->log, PW_LOG_DEBUG, "not said host=h%u reason=\"%s\"", number, err.text);
+        peers->daemon->loop.more = true;
+}
+
+/* --- turns -------------------------------------------------------------------------------------------------------------------- */
+
+/* The sockets were read up to when the loop looked at them last. */
+static uint64_t read_us(const struct pw_daemon *daemon) { return pw_boot_us() - (pw_now_us() - daemon->loop.polled_us); }
+
+bool pw_peers_turn(struct pw_daemon *daemon)
+{
+        struct pw_peers *peers = daemon->peers;
+        uint64_t up_to_us;
+        struct pw_host *host;
+        bool any;
+
+        if (!peers || !peers->joined)
+                return false;
+        up_to_us = read_us(daemon);
+        any = pw_calls_turn(peers);
+        for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
+                if (!host->peer)
+                        continue;
+                if (pw_peer_next_us(host->peer) <= up_to_us)
+                        pw_peer_turn(host->peer, up_to_us);
+                pw_calls_write(peers, host->peer);
+        }
+        return any;
+}
+
+uint64_t pw_peers_next_us(const struct pw_daemon *daemon)
+{
+        const struct pw_peers *peers = daemon->peers;
+        uint64_t next_us = UINT64_MAX, boot_us, now_us;
+        const struct pw_host *host;
+
+        if (!peers)
+                return UINT64_MAX;
+        if (peers->joined)
+                for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));)
+                        if (host->peer)
+                                next_us = pw_min_u64(next_us, pw_peer_next_us(host->peer));
+        boot_us = pw_boot_us();
+        now_us = pw_now_us();
+        if (next_us != UINT64_MAX)
+                next_us = now_us + (next_us > boot_us ? next_us - boot_us : 0);
+        return pw_min_u64(next_us, pw_transport_next_us(peers->transport));
+}
+
+void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        pw_transport_turn(daemon->peers->transport, now_us);
+        daemon->loop.more = true;
+}
+
+/* --- who is there ------------------------------------------------------------------------------------------------------------- */
+
+void pw_peers_each(const struct pw_daemon *daemon, void (*row)(void *context, const struct pw_host_seen *seen), void *context)
+{
+        static const char *const states[PW_LINK_STATES] = { "idle", "calling", "up", "cut", "away" };
+        const struct pw_peers *peers = daemon->peers;
+        const struct pw_host *host;
+
+        if (!peers || !peers->joined)
+                return;
+        for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
+                const struct pw_link *link = host->peer ? host->peer->link : NULL;
+                struct pw_host_seen seen = { .host = host, .state = states[link ? link->state : PW_LINK_IDLE],
+                                             .epoch = host->row.epoch };
+
+                if (link) {
+                        seen.epoch = link->epoch > seen.epoch ? link->epoch : seen.epoch; /* metadata may be later than it */
+                        seen.term = link->term;
+                        seen.heard_us = link->heard_us;
+                        pw_calls_count(peers, host->peer, &seen.bytes_out, &seen.bytes_in);
+                }
+                row(context, &seen);
+        }
+}

@@ -1,0 +1,45 @@
+/* The other hosts of the cluster: where this one listens for them, and what it keeps of each.
+ *
+ * A daemon without --listen has none of this. Else peers are made before metadata is opened, as the address at which they find this
+ * host is told there; they begin when it has its number. Connections are in call.h.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef PW_DAEMON_PEER_PEERS_H
+#define PW_DAEMON_PEER_PEERS_H
+
+#include "cluster/link/hosts.h"
+#include "daemon/meta/carry.h"
+
+struct pw_peers;
+
+uint64_t pw_boot_us(void); /* CLOCK_BOOTTIME: a host that slept knows it */
+
+/* Listens, as the settings say. Own: given back with pw_peers_free().
+ * Errors: PW_INVALID (no --listen, or what proves this host is missing), PW_UNSUPPORTED, PW_BAD_CONFIG, PW_DENIED, PW_EXISTS,
+ * PW_SYSTEM, PW_NO_MEMORY.   Blocks: reads files. */
+PW_MUST_CHECK enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peers, struct pw_error *ret_err);
+/* Hangs up on all; accepts NULL.   Blocks: until handshakes under way are computed. */
+void pw_peers_free(struct pw_peers *peers);
+/* Where other hosts find this one. */
+const struct pw_text_list *pw_peers_addresses(const struct pw_peers *peers);
+/* What metadata tells them: its context is the peers. */
+extern const struct pw_meta_hosts pw_peers_hear;
+
+/* What came is acted on, what is to be said is said. True: there was something.   Blocks: never. */
+bool pw_peers_turn(struct pw_daemon *daemon);
+/* When the next turn is due, by CLOCK_MONOTONIC; UINT64_MAX: not before the loop hears of something. */
+uint64_t pw_peers_next_us(const struct pw_daemon *daemon);
+void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us);
+
+/* Each host that is known, for listings. */
+struct pw_host_seen {
+        const struct pw_host *host;
+        const char *state;       /* of the link */
+        uint32_t epoch;          /* the last that is known of */
+        uint64_t term, heard_us; /* heard_us: CLOCK_BOOTTIME; 0: never */
+        uint64_t bytes_out, bytes_in;
+};
+void pw_peers_each(const struct pw_daemon *daemon, void (*row)(void *context, const struct pw_host_seen *seen), void *context);
+
+#endif

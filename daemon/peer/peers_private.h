@@ -1,0 +1,34 @@
+/* What the files of peer/ share. */
+#ifndef PW_DAEMON_PEER_PEERS_PRIVATE_H
+#define PW_DAEMON_PEER_PEERS_PRIVATE_H
+
+#include "daemon/peer/codec.h"
+#include "daemon/peer/peers.h"
+#include "daemon/transport/transport.h"
+
+#define PW_PEERS_BEAT_US 500000u
+
+struct pw_peers {
+        struct pw_daemon *daemon;
+        struct pw_transport *transport;
+        struct pw_listener *listener;
+        struct pw_text_list addresses; /* of one */
+        char *address;
+        struct pw_observer observer;   /* of links and connections, for the log */
+        bool joined;                   /* what follows is there */
+        struct pw_hello own;
+        struct pw_hosts hosts;
+
+        struct pw_table calls;         /* number -> struct pw_peer_call */
+        uint64_t next_call;
+        struct pw_list over;           /* calls that are freed at the end of the turn, when nothing of them is on the stack */
+        struct pw_list failed;         /* calls that came to nothing at once: said in the next turn */
+        bool room;                     /* a stream takes more again */
+};
+
+/* Say this to host `number`; it is called if there is no link. The host is given up where it cannot be said. */
+void pw_peers_send(struct pw_peers *peers, uint32_t number, enum pw_peer_body whose, struct pw_link_frame *frame_take);
+/* It said what cannot be, or there is no memory for what it said: its term ends. */
+void pw_peers_give_up(struct pw_peers *peers, uint32_t number, const struct pw_error *why);
+
+#endif

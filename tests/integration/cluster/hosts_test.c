@@ -1,0 +1,101 @@
+/* Hosts and their links: who finds whom, who is given up, who comes back. */
+#include "tests/integration/cluster/cluster.h"
+#include "tests/integration/operator/command.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void start(struct cluster *cluster, int count)
+{
+        cluster->linked = true;
+        for (int i = 0; i < count; i++)
+                cluster_start(cluster, i, i == 0);
+        cluster_meet(cluster);
+}
+
+static int64_t of_host(struct cluster *cluster, int i, const char *name, const char *key)
+{
+        struct pw_listing *listing = it_list(cluster->hosts[i].session, "hosts", NULL);
+        int64_t number = it_number(listing, it_find(listing, "name", name), key);
+
+        pw_listing_free(listing);
+        return number;
+}
+
+static void three_hosts_find_each_other(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_listing *listing;
+        char *text = NULL;
+
+        start(cluster, 3);
+        listing = it_list(cluster->hosts[0].session, "hosts", NULL);
+        assert_int_equal(it_rows(listing), 3);
+        assert_string_equal(it_text(listing, it_find(listing, "name", "anna"), "link"), "here");
+        assert_string_equal(it_text(listing, it_find(listing, "name", "cleo"), "host"), "h3");
+        pw_listing_free(listing);
+        assert_int_equal(it_command(&cluster->hosts[2], &text, NULL, "hosts"), 0);
+        assert_non_null(strstr(text, "anna"));
+        free(text);
+}
+
+/* What is killed is given up after a lease, by both; it comes back with another epoch, in another term. */
+static void who_is_killed_is_given_up_and_comes_back(void **state)
+{
+        struct cluster *cluster = *state;
+        int64_t epoch, term;
+
+        start(cluster, 3);
+        epoch = of_host(cluster, 0, "bert", "epoch");
+        term = of_host(cluster, 0, "bert", "term");
+        it_host_end(&cluster->hosts[1], SIGKILL);
+        cluster_until_link(cluster, 0, 1, "away");
+        cluster_until_link(cluster, 2, 1, "away");
+        cluster_until_link(cluster, 0, 2, "up");
+        cluster_start(cluster, 1, false);
+        cluster_meet(cluster);
+        assert_true(of_host(cluster, 0, "bert", "epoch") > epoch);
+        assert_true(of_host(cluster, 0, "bert", "term") > term);
+}
+
+/* Who was stopped for longer than a lease has lost its links, and finds the others again by itself. */
+static void who_was_stopped_is_met_again(void **state)
+{
+        struct cluster *cluster = *state;
+        int64_t term;
+
+        start(cluster, 2);
+        term = of_host(cluster, 0, "bert", "term");
+        assert_int_equal(kill(cluster->hosts[1].pid, SIGSTOP), 0);
+        cluster_until_link(cluster, 0, 1, "away");
+        assert_int_equal(kill(cluster->hosts[1].pid, SIGCONT), 0);
+        cluster_meet(cluster);
+        assert_true(of_host(cluster, 0, "bert", "term") > term);
+}
+
+/* Links need no Redis once hosts know each other, even after both were started again. */
+static void hosts_find_each_other_without_redis(void **state)
+{
+        struct cluster *cluster = *state;
+
+        start(cluster, 2);
+        server_kill(&cluster->server);
+        for (int i = 0; i < 2; i++)
+                cluster_end(cluster, i);
+        for (int i = 0; i < 2; i++)
+                cluster_start(cluster, i, false);
+        cluster_meet(cluster);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                CLUSTER_TEST(three_hosts_find_each_other),
+                CLUSTER_TEST(who_is_killed_is_given_up_and_comes_back),
+                CLUSTER_TEST(who_was_stopped_is_met_again),
+                CLUSTER_TEST(hosts_find_each_other_without_redis),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
