@@ -173,7 +173,8 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
         if (status != PW_OK)
                 return status;
         daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory,
-                                                                reserved, daemon->hash_secret });
+                                                                reserved, daemon->hash_secret,
+                                                                daemon->carried.cluster != NULL });
         daemon->boards = pw_boards_new(daemon->host);
         if (!daemon->store || !daemon->boards)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");

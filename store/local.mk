@@ -13,7 +13,7 @@ EXTRA_DIST += store/README.md
 store_names = store/name/plain_test.c store/name/plain_test.h
 store_fixture = store/fixture_test.c store/fixture_test.h $(store_names)
 store_tests = store/account/audit_test store/object/ending_test store/object/future_test store/object/scan_test  \
-	store/model_test store/name/lease_test store/name/name_test store/name/name_world_test store/object/reclaim_test \
+	store/model_test store/name/lease_test store/name/name_test store/name/name_world_test store/name/wanted_test store/object/reclaim_test \
 	store/object/ref_test store/room/room_test \
 	store/room/queue_test store/room/search_test
 store_tests += store/room/vain_test store/object/move_test store/account/quota_test store/object/transfer_test store/object/wide_test
@@ -36,6 +36,8 @@ store_name_name_test_SOURCES = store/name/name_test.c store/name/named_test.h $(
 store_name_name_world_test_SOURCES = store/name/name_world_test.c store/name/late_test.c store/name/late_test.h $(store_fixture)
 store_name_name_world_test_LDADD = $(store_test_libs)
 store_name_name_test_LDADD = $(store_test_libs)
+store_name_wanted_test_SOURCES = store/name/wanted_test.c store/name/named_test.h $(store_fixture)
+store_name_wanted_test_LDADD = $(store_test_libs)
 store_object_move_test_SOURCES = store/object/move_test.c $(store_fixture)
 store_object_wide_test_SOURCES = store/object/wide_test.c $(store_fixture)
 store_object_wide_test_LDADD = $(store_test_libs)

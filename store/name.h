@@ -36,7 +36,11 @@ PW_MUST_CHECK enum pw_status pw_store_name_remove(struct pw_store *store, const 
                                                   struct pw_error *ret_err);
 /* What it is bound to; NULL: it is not, as far as metadata has said. */
 struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant, const char *name);
-/* Wait until it is bound; who is told so holds a reference. Errors: PW_LIMIT, PW_NO_MEMORY. */
+/* What it is bound to, where it is not bound here: that another host has bound it is known once metadata has answered.
+ * Errors: PW_NOT_FOUND (there are no other hosts), PW_LIMIT, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_store_name_look(struct pw_store *store, const struct pw_name_request *request,
+                                                struct pw_error *ret_err);
+/* Wait until it is bound, here or elsewhere; who is told of one here holds a reference. Errors: PW_LIMIT, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_store_name_wait(struct pw_store *store, const struct pw_name_request *request, uint64_t until_us,
                                                 struct pw_error *ret_err);
 
@@ -49,6 +53,11 @@ void pw_store_name_asked(struct pw_store *store, uint64_t token);
 void pw_store_name_answered(struct pw_store *store, const struct pw_name_answer *answer, uint64_t now_us);
 /* Metadata is back: what could not be settled is asked again. */
 void pw_store_names_back(struct pw_store *store);
+/* Other hosts may have bound names since: those that are waited for are asked for again. */
+void pw_store_names_bound(struct pw_store *store);
+/* Metadata has the name bound to `id`, which is not what it is bound to here: that binding is over, and its claim goes. Nothing
+ * where it is not so, or a question about it is open, whose answer says the same. */
+void pw_store_name_lost(struct pw_store *store, const char *tenant, const char *name, struct pw_id id, uint64_t now_us);
 
 /* --- answers ------------------------------------------------------------------------------------------------------------ */
 
@@ -57,6 +66,7 @@ struct pw_name_told {
         uint64_t request;
         enum pw_status status;
         bool found;         /* it waited for the name: `object` is what that is bound to, and the session holds it */
+        bool elsewhere;     /* it looked the name up: `object` is what another host has bound it to, and nobody here holds it */
         struct pw_id object;
         char text[500];     /* of an error */
 };
@@ -68,7 +78,7 @@ bool pw_store_names_tell(const struct pw_store *store); /* is there one? */
 
 struct pw_name_wait_row {
         uint32_t session;
-        bool asks; /* it waits for metadata, to have bound or removed it; else for somebody to bind it */
+        bool asks; /* it waits for metadata, to have bound or removed it, or to say who has; else for somebody to bind it */
         const char *name;
         uint64_t since_us, until_us;
 };

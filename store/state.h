@@ -212,8 +212,10 @@ struct pw_store {
         struct pw_store_params params;
         struct pw_store_actions actions;
         struct pw_table sessions, segments, tenants;
-        struct pw_table names, namings, wanted; /* name/: by tenant and name; by serial; waited for */
+        struct pw_table names, namings; /* name/: by tenant and name; by serial */
+        struct pw_table wanted, wanted_serials; /* those that are looked up, likewise */
         struct pw_list name_asks, names_open, names_later, name_told; /* name/: to be asked; asked; to be asked later; answers */
+        struct pw_list wanted_asks; /* name/: to be asked */
         struct pw_handles extents, results;
         struct segment *last_segment; /* found last */
         struct session *last_session;

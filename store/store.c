@@ -28,6 +28,7 @@ struct pw_store *pw_store_new(const struct pw_store_params *params)
         pw_list_init(&store->names_open);
         pw_list_init(&store->names_later);
         pw_list_init(&store->name_told);
+        pw_list_init(&store->wanted_asks);
         return store;
 }
 
@@ -86,6 +87,7 @@ static void free_tables(struct pw_store *store)
         pw_table_done(&store->names);
         pw_table_done(&store->namings);
         pw_table_done(&store->wanted);
+        pw_table_done(&store->wanted_serials);
         pw_heap_done(&store->leases);
         pw_heap_done(&store->waits);
 }

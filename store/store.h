@@ -32,6 +32,7 @@ struct pw_store_params {
         uint64_t capacity_bytes; /* of host memory */
         uint64_t reserved_bytes; /* of it, for the memory of cpu and emulated devices */
         struct pw_hash_secret secret; /* of keys of what clients choose */
+        bool names_elsewhere;    /* other hosts bind names too, and metadata knows of them */
 };
 struct pw_store *pw_store_new(const struct pw_store_params *params); /* NULL: out of memory */
 void pw_store_free(struct pw_store *store);

@@ -95,7 +95,7 @@ void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wi
                 return;
         }
         if (status == PW_OK)
-                status = request->timeout_us == 0 ? pw_error_set(&err, PW_NOT_FOUND, "name %s: not bound", request->name)
+                status = request->timeout_us == 0 ? pw_store_name_look(store, &ask, &err)
                                                   : pw_store_name_wait(store, &ask, until_us, &err);
         if (status != PW_OK)
                 pw_session_reply_error(session, id, status, err.text);
@@ -128,6 +128,18 @@ void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire
 
 /* --- answers ------------------------------------------------------------------------------------------------------------------ */
 
+/* Its name is known, and which host is to be asked for it. */
+static void answer_elsewhere(struct pw_dsession *session, const struct pw_name_told *told)
+{
+        char text[PW_ID_TEXT_BYTES];
+        struct pw_error err;
+
+        pw_error_set(&err, PW_UNSUPPORTED,
+                     "the name is bound to %s, on host h%u: this version opens no objects of other hosts; ask there",
+                     pw_id_format(told->object, text), pw_id_host(told->object));
+        pw_session_reply_error(session, told->request, PW_UNSUPPORTED, err.text);
+}
+
 bool pw_names_turn(struct pw_daemon *daemon)
 {
         struct pw_name_told told;
@@ -140,6 +152,8 @@ bool pw_names_turn(struct pw_daemon *daemon)
                         continue;
                 if (told.status != PW_OK)
                         pw_session_reply_error(session, told.request, told.status, told.text);
+                else if (told.elsewhere)
+                        answer_elsewhere(session, &told);
                 else if (told.found)
                         pw_session_reply_object(session, told.request, told.object);
                 else

@@ -11,11 +11,12 @@
 #define ASKS_PART 1024u   /* in a turn */
 #define STUCK_US 10000u   /* until a question without memory is asked again */
 
+/* Before this host has its place there is no store, and so nobody who asked. */
 static void answered(void *context, const struct pw_name_answer *answer)
 {
         const struct pw_daemon *daemon = context;
 
-        if (daemon->store) /* else nobody has asked */
+        if (daemon->store)
                 pw_store_name_answered(daemon->store, answer, pw_now_us());
 }
 
@@ -61,15 +62,26 @@ static void on_back(struct pw_daemon *daemon, const struct pw_meta_event *event)
                (unsigned long long)(daemon->carried.away_us ? pw_now_us() - daemon->carried.away_us : 0));
         daemon->carried.away_us = 0;
         daemon->carried.why.status = PW_OK;
-        pw_store_names_back(daemon->store);
+        if (daemon->store)
+                pw_store_names_back(daemon->store);
 }
 
+/* Another host has it: metadata had lost both bindings, and kept the older one. */
 static void on_changed(struct pw_daemon *daemon, const struct pw_meta_event *event)
 {
         char id[PW_ID_TEXT_BYTES];
 
-        pw_log(&daemon->log, PW_LOG_DEBUG, "name changed tenant=%s name=%s id=%s version=%llu", event->tenant, event->name,
+        if (daemon->store)
+                pw_store_name_lost(daemon->store, event->tenant, event->name, event->id, pw_now_us());
+        pw_log(&daemon->log, PW_LOG_WARNING, "name is another host's: it bound it before this one did, and metadata had lost both tenant=%s name=%s id=%s version=%llu", event->tenant, event->name,
                pw_id_format(event->id, id), (unsigned long long)event->version);
+}
+
+static void on_bound(struct pw_daemon *daemon, const struct pw_meta_event *event)
+{
+        (void)event;
+        if (daemon->store)
+                pw_store_names_bound(daemon->store);
 }
 
 static void on_host(struct pw_daemon *daemon, const struct pw_meta_event *event)
@@ -110,7 +122,7 @@ static void event(void *context, const struct pw_meta_event *event)
 {
         static void (*const take[])(struct pw_daemon *daemon, const struct pw_meta_event *event) = {
                 [PW_META_JOINED] = on_joined, [PW_META_AWAY] = on_away,   [PW_META_BACK] = on_back,
-                [PW_META_CHANGED] = on_changed, [PW_META_HOST] = on_host, [PW_META_WAITS] = on_waits,
+                [PW_META_CHANGED] = on_changed, [PW_META_BOUND] = on_bound, [PW_META_HOST] = on_host, [PW_META_WAITS] = on_waits,
                 [PW_META_REFUSED] = on_refused, [PW_META_TROUBLE] = on_trouble,
         };
 

@@ -35,6 +35,7 @@ enum pw_meta_event_kind {
         PW_META_BACK,
         PW_META_CHANGED,    /* another host bound the name, or ended its binding: version 0. Where this host had bound it to another
                              * object, that binding is over: metadata had lost both, and kept the older one */
+        PW_META_BOUND,      /* names may have been bound since this was said last: which, is not known */
         PW_META_HOST,       /* another host of the cluster, new or with another epoch or address: `row` */
         PW_META_WAITS,      /* this host has not joined yet, as `text` says: said again only when the reason is another */
         PW_META_REFUSED,    /* this host cannot be of the cluster, as `text` says, and nothing but a new start can change that: it

@@ -72,6 +72,10 @@ void pw_name_askers_done(struct pw_store *store)
 static const struct { enum pw_status status; const char *text; } words[] = {
         [PW_TELL_DONE] = { PW_OK, "" },
         [PW_TELL_FOUND] = { PW_OK, "" },
+        [PW_TELL_ELSEWHERE] = { PW_OK, "" },
+        [PW_TELL_NOT_FOUND] = { PW_NOT_FOUND, "not bound" },
+        [PW_TELL_UNREACHED] = { PW_NOT_READY, "not bound on this host; metadata is away, and whether another host has bound it is "
+                                              "not known: try again when it is back" },
         [PW_TELL_TAKEN] = { PW_EXISTS, "another host bound it" },
         [PW_TELL_REMOVED] = { PW_CANCELLED, "it was removed before it was bound" },
         [PW_TELL_LOST] = { PW_NOT_READY, "metadata was away meanwhile, and it is not bound: try again" },
@@ -111,6 +115,7 @@ bool pw_store_name_told(struct pw_store *store, struct pw_name_told *ret_told)
         ret_told->session = asker->session;
         ret_told->request = asker->request;
         ret_told->found = asker->tell == PW_TELL_FOUND;
+        ret_told->elsewhere = asker->tell == PW_TELL_ELSEWHERE;
         ret_told->object = asker->object;
         ret_told->text[0] = 0;
         say(asker, ret_told);

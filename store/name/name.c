@@ -8,8 +8,8 @@
 #define NAMING_BYTES 192 /* of a name besides, its places in tables here and in metadata, without letters */
 #define ASKERS_OF_NAME 64u
 
-enum event { WANTED, ENDED, BACK, DONE, TAKEN, NOT_FOUND, UNKNOWN, AWAY, EVENTS, GONE = EVENTS }; /* GONE: its claim went */
-static const char *const event_texts[] = { "wanted", "ended", "back", "done", "taken", "not_found", "unknown", "away", "gone" };
+enum event { WANTED, ENDED, BACK, DONE, TAKEN, NOT_FOUND, UNKNOWN, AWAY, LOST, EVENTS, GONE = EVENTS }; /* GONE: its claim went */
+static const char *const event_texts[] = { "wanted", "ended", "back", "done", "taken", "not_found", "unknown", "away", "lost", "gone" };
 static const char *const state_texts[] = { "none", "held", "bound", "unknown", "ending" };
 static const struct pw_transition_kind namings = { "name", 1, false, state_texts, event_texts };
 _Static_assert(sizeof state_texts / sizeof *state_texts == PW_NAME_STATES, "each state has a word");
@@ -32,6 +32,7 @@ static const struct rule rules[PW_NAME_STATES][EVENTS] = {
                 [NOT_FOUND] = { PW_NAME_UNKNOWN, RESOLVE, PW_TELL_NOBODY },
                 [UNKNOWN] = { PW_NAME_UNKNOWN, RESOLVE, PW_TELL_NOBODY },
                 [AWAY] = { PW_NAME_NONE, NOTHING, PW_TELL_AWAY },
+                [LOST] = { PW_NAME_HELD, NOTHING, PW_TELL_NOBODY },
         },
         [PW_NAME_BOUND] = {
                 [WANTED] = { PW_NAME_BOUND, NOTHING, PW_TELL_DONE },
@@ -42,6 +43,7 @@ static const struct rule rules[PW_NAME_STATES][EVENTS] = {
                 [NOT_FOUND] = { PW_NAME_BOUND, NOTHING, PW_TELL_NOBODY },
                 [UNKNOWN] = { PW_NAME_BOUND, NOTHING, PW_TELL_NOBODY },
                 [AWAY] = { PW_NAME_BOUND, NOTHING, PW_TELL_NOBODY },
+                [LOST] = { PW_NAME_NONE, NOTHING, PW_TELL_NOBODY },
         },
         [PW_NAME_UNKNOWN] = {
                 [WANTED] = { PW_NAME_UNKNOWN, NOTHING, PW_TELL_NOBODY },
@@ -52,6 +54,7 @@ static const struct rule rules[PW_NAME_STATES][EVENTS] = {
                 [NOT_FOUND] = { PW_NAME_NONE, NOTHING, PW_TELL_LOST },
                 [UNKNOWN] = { PW_NAME_UNKNOWN, LATER, PW_TELL_UNSURE },
                 [AWAY] = { PW_NAME_UNKNOWN, LATER, PW_TELL_UNSURE },
+                [LOST] = { PW_NAME_UNKNOWN, NOTHING, PW_TELL_NOBODY },
         },
         [PW_NAME_ENDING] = {
                 [WANTED] = { PW_NAME_UNKNOWN, BIND, PW_TELL_DONE }, /* who removed it is told; the old binding may be there yet */
@@ -62,6 +65,7 @@ static const struct rule rules[PW_NAME_STATES][EVENTS] = {
                 [NOT_FOUND] = { PW_NAME_NONE, NOTHING, PW_TELL_DONE },
                 [UNKNOWN] = { PW_NAME_ENDING, LATER, PW_TELL_ENDS },
                 [AWAY] = { PW_NAME_ENDING, LATER, PW_TELL_ENDS },
+                [LOST] = { PW_NAME_ENDING, NOTHING, PW_TELL_NOBODY },
         },
 };
 
@@ -300,6 +304,8 @@ void pw_store_name_answered(struct pw_store *store, const struct pw_name_answer 
         enum event event;
 
         store->now_us = now_us;
+        if (!naming)
+                pw_wanted_answered(store, answer);
         if (!naming || naming->token != answer->token)
                 return;
         event = events[answer->outcome];
@@ -320,6 +326,16 @@ void pw_store_names_back(struct pw_store *store)
         pw_list_splice(&later, &store->names_later);
         pw_list_each(&later, naming, struct pw_naming, link)
                 step(store, naming, BACK, (struct pw_id){ 0 });
+        pw_store_names_bound(store);
+}
+
+void pw_store_name_lost(struct pw_store *store, const char *tenant, const char *name, struct pw_id id, uint64_t now_us)
+{
+        struct pw_naming *naming = find_live(store, tenant, name);
+
+        store->now_us = now_us;
+        if (naming && !pw_id_equal(id, pw_object_id(store, naming->ref->object)))
+                step(store, naming, LOST, id);
 }
 
 /* --- questions ---------------------------------------------------------------------------------------------------------------- */
@@ -329,7 +345,7 @@ bool pw_store_name_next(struct pw_store *store, struct pw_name_ask *ret_ask)
         const struct pw_naming *naming;
 
         if (pw_list_empty(&store->name_asks))
-                return false;
+                return pw_wanted_next(store, ret_ask);
         naming = pw_list_first(&store->name_asks, struct pw_naming, link);
         *ret_ask = (struct pw_name_ask){ .token = naming->token, .kind = naming->asking, .tenant = tenant_of(store, naming),
                                          .name = naming->name, .id = pw_object_id(store, naming->ref->object) };
@@ -340,6 +356,8 @@ void pw_store_name_asked(struct pw_store *store, uint64_t token)
 {
         struct pw_naming *naming = pw_table_get(&store->namings, token >> 16);
 
+        if (!naming)
+                pw_wanted_asked(store, token);
         if (!naming || naming->token != token)
                 return;
         pw_list_remove(&naming->link);

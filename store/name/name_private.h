@@ -44,6 +44,9 @@ enum pw_tell {
         PW_TELL_FOUND,     /* who waited for it holds its object */
         PW_TELL_NOT_GIVEN, /* ... could not be given a reference */
         PW_TELL_LATE,      /* ... waited till its end */
+        PW_TELL_ELSEWHERE, /* who looked it up: another host bound it */
+        PW_TELL_NOT_FOUND, /* ... nobody did */
+        PW_TELL_UNREACHED, /* ... metadata is away */
 };
 
 /* Who asked about a name. */
@@ -55,6 +58,8 @@ struct pw_asker {
         struct tenant *tenant;     /* charged */
         uint64_t request, since_us;
         uint32_t session;
+        uint32_t question;         /* of its name, the first that was asked after it came */
+        bool once;                 /* it does not wait for somebody to bind the name */
         uint8_t tell;              /* enum pw_tell */
         enum pw_status status;     /* NOT_GIVEN: why */
         struct pw_id object;
@@ -80,6 +85,9 @@ void pw_name_tell_all(struct pw_store *store, struct pw_naming *naming, enum pw_
 /* wanted.c */
 void pw_wanted_found(struct pw_store *store, const char *tenant, const char *name, struct pw_object *object);
 
+bool pw_wanted_next(struct pw_store *store, struct pw_name_ask *ret_ask);
+void pw_wanted_asked(struct pw_store *store, uint64_t token);
+void pw_wanted_answered(struct pw_store *store, const struct pw_name_answer *answer);
 /* Those that wait no longer, in parts. */
 void pw_wanted_tick(struct pw_store *store);
 

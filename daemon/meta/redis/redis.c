@@ -102,10 +102,16 @@ static void act(struct pw_redis *redis, uint64_t now_us)
 static void on_beat(void *context, const struct pw_redis_said *said)
 {
         struct pw_redis *redis = context;
+        uint64_t version;
 
-        if (pw_redis_hear(redis, said) == PW_REDIS_OK && said->count == 2 &&
-            strtoull(said->words[1], NULL, 10) != redis->changes && redis->member.state == PW_REDIS_IN)
+        if (pw_redis_hear(redis, said) != PW_REDIS_OK || said->count != 3 || redis->member.state != PW_REDIS_IN)
+                return;
+        if (strtoull(said->words[1], NULL, 10) != redis->changes)
                 pw_redis_table_read(redis);
+        version = strtoull(said->words[2], NULL, 10);
+        if (version != redis->beat_version)
+                pw_redis_tell(redis, PW_META_BOUND, NULL);
+        redis->beat_version = version;
 }
 
 static void beat(struct pw_redis *redis, uint64_t now_us)

@@ -99,6 +99,7 @@ struct pw_redis {
         struct pw_table bindings;   /* likewise */
         struct pw_list kept;        /* pw_redis_binding */
         uint64_t version;           /* the highest of a binding that was seen */
+        uint64_t beat_version;      /* what the last beat said: another one means that names were bound */
 };
 
 /* redis.c: hear what an answer means beyond itself. */
