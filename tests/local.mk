@@ -78,3 +78,13 @@ tests_world_cluster_borrow_test_SOURCES = tests/world/cluster/borrow_test.c $(cl
 tests_world_cluster_borrow_test_LDADD = $(cluster_world_libs)
 tests_world_cluster_borrow_world_test_SOURCES = tests/world/cluster/borrow_world_test.c tests/world/cluster/clients.c $(cluster_world)
 tests_world_cluster_borrow_world_test_LDADD = $(cluster_world_libs)
+
+# Hosts of cluster/: what they pull from each other.
+noinst_HEADERS += tests/world/cluster/pulls.h
+pull_world = tests/world/cluster/pulls.c tests/world/cluster/pulls_links.c tests/world/cluster/pulls_threads.c
+check_PROGRAMS += tests/world/cluster/pull_test tests/world/cluster/pull_world_test
+TESTS += tests/world/cluster/pull_test tests/world/cluster/pull_world_test
+tests_world_cluster_pull_test_SOURCES = tests/world/cluster/pull_test.c $(pull_world)
+tests_world_cluster_pull_test_LDADD = $(cluster_world_libs)
+tests_world_cluster_pull_world_test_SOURCES = tests/world/cluster/pull_world_test.c $(pull_world)
+tests_world_cluster_pull_world_test_LDADD = $(cluster_world_libs)
