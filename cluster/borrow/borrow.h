@@ -53,6 +53,7 @@ enum pw_borrow_action_kind {
         PW_BORROW_MAKE,
         PW_BORROW_ANSWER,   /* `opener` has `proxy`; or NULL: pw_borrow_explain() */
         PW_BORROW_TELL,     /* decide the slot, as `known` says: a value, here or elsewhere, an error; or its value ended */
+        PW_BORROW_RENEWED,  /* `host` holds `proxy`, which is whole here, for this host again: pw_pull_renewed() */
         PW_BORROW_LOSE,     /* its host is lost: the value ends, or never comes; pw_borrow_explain() */
 };
 struct pw_borrow_action {

@@ -224,8 +224,10 @@ static enum pw_status opened(struct pw_borrow *borrow, struct pw_borrow_peer *pe
         }
         proxy->epoch = peer->epoch;
         pw_proxy_step(borrow, proxy, event_of(&message->known));
-        if (renewed)
+        if (renewed) {
+                pw_borrow_act(borrow, &(struct pw_borrow_action){ .kind = PW_BORROW_RENEWED, .host = peer->host, .proxy = proxy });
                 return PW_OK;
+        }
         pw_borrow_act(borrow, &(struct pw_borrow_action){ .kind = PW_BORROW_MAKE, .host = peer->host, .proxy = proxy,
                                                           .known = &message->known });
         pw_proxy_answer(borrow, proxy, &(struct pw_borrow_action){ .host = peer->host, .proxy = proxy });

@@ -244,6 +244,16 @@ static void fail(struct pw_pulls *pulls, struct pw_pull *pull, enum pw_status st
 
 void pw_pull_cancel(struct pw_pulls *pulls, struct pw_pull *pull) { end(pulls, pull, PW_PULL_CANCEL, !pull->is_alone); }
 
+void pw_pull_renewed(struct pw_pulls *pulls, struct pw_pull *pull, uint32_t home)
+{
+        if (pull->state != PW_PULL_WHOLE || !pull->is_alone)
+                return;
+        pull->home = home;
+        pull->is_alone = false;
+        pull->says = PW_PULL_SAYS_HAVE;
+        pw_pull_touch(pulls, pull);
+}
+
 /* Its source is not asked any more, and the home is told why. */
 static void lose_source(struct pw_pulls *pulls, struct pw_pull *pull, enum pw_status status)
 {
@@ -306,17 +316,20 @@ void pw_pulls_reported(struct pw_pulls *pulls, uint64_t number, enum pw_status s
 
 static void named(struct pw_pulls *pulls, struct pw_pull *pull, const struct pw_pull_message *message, uint64_t now_us)
 {
+        bool is_over;
+
         if (message->round <= pull->round)
                 return;
         pull->round = message->round;
+        is_over = message->status != PW_OK && message->status != PW_NOT_READY; /* the home knows it no more */
         if (!is_under_way(pull)) { /* now it may leave */
-                if (message->status != PW_OK && message->status != PW_NOT_READY)
-                        pull->says = 0;
+                if (is_over)
+                        pull->says = pull->state == PW_PULL_WHOLE ? PW_PULL_SAYS_HAVE : 0;
                 pw_pull_touch(pulls, pull);
                 return;
         }
         pull->says &= (uint8_t)~PW_PULL_SAYS_REPORT; /* of an earlier round */
-        if (message->status != PW_OK && message->status != PW_NOT_READY) {
+        if (is_over) {
                 fail(pulls, pull, message->status, pull->home, false);
                 return;
         }
@@ -413,6 +426,7 @@ void pw_pulls_turn(struct pw_pulls *pulls, uint64_t now_us)
                 else
                         pull->heard_us = now_us;
                 set_time(pulls, pull);
+                pw_pull_touch(pulls, pull);
         }
 }
 

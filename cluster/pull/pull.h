@@ -92,6 +92,9 @@ PW_MUST_CHECK enum pw_status pw_pull_begin(struct pw_pulls *pulls, const struct 
                                            struct pw_error *ret_err);
 /* The pull of that object that is under way, or whole; NULL: none. */
 struct pw_pull *pw_pull_find(const struct pw_pulls *pulls, struct pw_id id);
+/* Its home holds the replica for this host again, in another term; or `home` does, which lends it now: it is told that it is here,
+ * and may name it to others. Nothing, where the pull is not whole, or no term ended. */
+void pw_pull_renewed(struct pw_pulls *pulls, struct pw_pull *pull, uint32_t home);
 /* The last local holder has gone. Nothing is decided by it; LET_GO comes. The offer is to be withdrawn besides. */
 void pw_pull_cancel(struct pw_pulls *pulls, struct pw_pull *pull);
 /* What is due at now_us: sources that stall, pulls whose time is over. */
@@ -117,6 +120,7 @@ struct pw_pull_row {
         void *place;
         enum pw_pull_state state;
         uint32_t home, source;         /* source: of PULLING */
+        bool is_alone;                 /* the term with its home has ended, and it was not renewed */
         uint64_t number, source_number;
         uint64_t bytes;
         uint32_t chunks, chunks_here;

@@ -27,6 +27,7 @@ static const uint8_t parts[PW_PULL_MSG_LAST + 1] = {
         [PW_PULL_MSG_NAMED] = NUMBER | ROUND | SOURCE | SOURCE_NUMBER | STATUS,
         [PW_PULL_MSG_REPORT] = NUMBER | ROUND | STATUS,
         [PW_PULL_MSG_WHOLE] = NUMBER,
+        [PW_PULL_MSG_HAVE] = NUMBER | ID,
         [PW_PULL_MSG_LEAVE] = NUMBER,
         [PW_PULL_MSG_ASK] = SOURCE_NUMBER | ASK | PART | ID,
         [PW_PULL_MSG_STOP] = ASK,

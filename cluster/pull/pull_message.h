@@ -22,6 +22,8 @@ enum pw_pull_kind {
         PW_PULL_MSG_NAMED,
         PW_PULL_MSG_REPORT,   /* to the home: the source that it named in `round` failed, as `status` says; another NAMED comes */
         PW_PULL_MSG_WHOLE,    /* to the home: all of it is here now */
+        /* to the home, in a later term than that of the pull: all of `id` is here, by `number`; it may be named to others */
+        PW_PULL_MSG_HAVE,
         PW_PULL_MSG_LEAVE,    /* to the home: nobody here holds it any more, or the pull failed */
         PW_PULL_MSG_ASK,      /* to the source: send `chunk` of `id` over bulk stream `stream`, with the number `ask` before it */
         PW_PULL_MSG_STOP,     /* to the source: what was asked by `ask` is not wanted; it may have been sent */

@@ -48,7 +48,8 @@ static bool next_say(struct pw_pull *pull, struct pw_pulls_action *ret_action)
         pull->says ^= first;
         switch (first) {
         case PW_PULL_SAYS_WANT:
-                message.kind = PW_PULL_MSG_WANT;
+        case PW_PULL_SAYS_HAVE:
+                message.kind = first == PW_PULL_SAYS_WANT ? PW_PULL_MSG_WANT : PW_PULL_MSG_HAVE;
                 message.id = pull->id;
                 break;
         case PW_PULL_SAYS_REPORT:
@@ -103,8 +104,12 @@ static bool next_receive(struct pw_pulls *pulls, struct pw_pull *pull, struct pw
                 return false;
         chunk = next_chunk(pull);
         ask = idle_ask(pull);
-        if (chunk == pull->chunks || !ask || !pw_table_put(&pulls->asks, pulls->last_ask + 1, ask))
-                return false; /* without memory it goes on when a thread reports, or its time is over */
+        if (chunk == pull->chunks || !ask)
+                return false;
+        if (!pw_table_put(&pulls->asks, pulls->last_ask + 1, ask)) {
+                pw_heap_move(&pulls->times, &pull->time, 0); /* no memory: again with the next turn */
+                return false;
+        }
         *ask = (struct pw_pull_ask){ .pull = pull, .number = pulls->last_ask + 1, .round = pull->round,
                                 .source = pull->source, .chunk = chunk,
                                 .stream = (uint32_t)((pulls->last_ask + 1) % pulls->params.streams) };
@@ -174,6 +179,7 @@ bool pw_pulls_next(struct pw_pulls *pulls, struct pw_pulls_action *ret_action)
 void pw_pull_row(const struct pw_pull *pull, struct pw_pull_row *ret_row)
 {
         *ret_row = (struct pw_pull_row){ .id = pull->id, .place = pull->place, .state = pull->state, .home = pull->home,
+                                         .is_alone = pull->is_alone,
                                          .source = pull->source, .number = pull->number, .source_number = pull->source_number,
                                          .bytes = pull->bytes, .chunks = pull->chunks, .chunks_here = pull->here_count,
                                          .asked = pull->in[PW_ASK_ASKED], .stopping = pull->in[PW_ASK_STOPPING],

@@ -21,7 +21,9 @@ struct pw_pull_ask {
         bool stop_source;        /* likewise, also where the thread has reported */
 };
 /* What the home is to be told, in this order. */
-enum { PW_PULL_SAYS_WANT = 1, PW_PULL_SAYS_REPORT = 2, PW_PULL_SAYS_WHOLE = 4, PW_PULL_SAYS_LEAVE = 8 };
+enum {
+        PW_PULL_SAYS_WANT = 1, PW_PULL_SAYS_REPORT = 2, PW_PULL_SAYS_WHOLE = 4, PW_PULL_SAYS_HAVE = 8, PW_PULL_SAYS_LEAVE = 16
+};
 
 struct pw_pull {
         struct pw_pull *same_key;
@@ -40,7 +42,7 @@ struct pw_pull {
         uint32_t faults;                  /* of its source, since a chunk came */
         uint8_t says;
         enum pw_status report;
-        bool is_alone;                    /* its home is lost */
+        bool is_alone;                    /* the term with its home has ended */
         bool ready_due, failed_told, let_go_told;
         struct pw_pull_ask *asking;            /* its thread receives; the source is asked next */
         uint32_t in[PW_ASK_STATES];       /* asks in each state */

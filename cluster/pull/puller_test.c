@@ -33,7 +33,8 @@ static void begin(void)
 static void done(const char *text)
 {
         static const char *const words[] = { "", "", "receive", "stop", "here", "ready", "failed", "let go" };
-        static const char *const kinds[] = { [PW_PULL_MSG_WANT] = "want", "named", "report", "whole", "leave", "ask", "cease" };
+        static const char *const kinds[] = { [PW_PULL_MSG_WANT] = "want", "named", "report", "whole", "have", "leave", "ask",
+                                             "cease" };
         struct pw_pulls_action action;
         char line[500] = "";
         size_t length = 0;
@@ -164,6 +165,25 @@ static void test_leaves_early(void **state)
         pw_pulls_free(pulls);
 }
 
+/* Whose home has no source for it any more, and which got the last chunk all the same, says that it has it. */
+static void test_whole_all_the_same(void **state)
+{
+        (void)state;
+        begin();
+        named(1);
+        done("want; receive 0; ask 1; receive 1; ask 2; ");
+        reported(1, PW_OK);
+        reported(2, PW_OK);
+        done("here 0; here 1; receive 2; ask 3; ");
+        hear(1, (struct pw_pull_message){ .kind = PW_PULL_MSG_REFUSE, .ask = 3, .status = PW_GONE });
+        done("cease 3; stop 2; report; ");
+        reported(3, PW_OK);
+        done("here 2; whole; ready 0; ");
+        hear(HOME, (struct pw_pull_message){ .kind = PW_PULL_MSG_NAMED, .number = 77, .round = 2, .status = PW_GONE });
+        done("have; ");
+        pw_pulls_free(pulls);
+}
+
 /* A lost home ends what is under way; what is whole stays, and tells nobody that it goes. */
 static void test_home_lost(void **state)
 {
@@ -179,8 +199,15 @@ static void test_home_lost(void **state)
         pw_pulls_ended(pulls, HOME);
         done("");
         assert_ptr_equal(pw_pull_find(pulls, id), pull);
+        pw_pull_renewed(pulls, pull, HOME);
+        done("have; ");
+        pw_pull_renewed(pulls, pull, HOME);
+        done("");
+        pw_pulls_ended(pulls, HOME);
+        pw_pull_renewed(pulls, pull, 3); /* who has it from now on */
+        done("have; ");
         pw_pull_cancel(pulls, pull);
-        done("let go 0; ");
+        done("leave; let go 0; ");
         pw_pulls_free(pulls);
         begin();
         named(HOME); /* which is told nothing more */
@@ -199,6 +226,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_range), cmocka_unit_test(test_refused), cmocka_unit_test(test_faults),
                 cmocka_unit_test(test_time), cmocka_unit_test(test_leaves_early), cmocka_unit_test(test_home_lost),
+                cmocka_unit_test(test_whole_all_the_same),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

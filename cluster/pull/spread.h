@@ -8,7 +8,7 @@
  *
  * A source that somebody reports is not named to it again; one on another host is named to nobody any more (until it is whole), and
  * its other askers get another. So do those of a member that leaves, or whose host's term ends. A member that has no source left
- * is told so, and is a member no more.
+ * is told so, and is a member no more. A replica of an earlier term is made known again, when this host has what it is of.
  *
  * The home is whoever lends the object: references are cluster/borrow/lend.h's, and a member holds one.
  * Events are calls, effects are actions. Threads: one at a time.   Blocks: never.
@@ -43,14 +43,15 @@ PW_MUST_CHECK enum pw_status pw_pull_spread_new(const struct pw_pull_spread_para
                                            struct pw_error *ret_err);
 void pw_pull_spread_free(struct pw_pull_spread *spread);
 
-/* This host has the value of `id`, offered by `number`. Errors: PW_NO_MEMORY, PW_EXISTS. */
+/* This host has the value of `id`, offered by `number`; who was sent to what it offered before is sent to this. Errors:
+ * PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_pull_spread_offer(struct pw_pull_spread *spread, struct pw_id id, uint64_t number,
                                                   struct pw_error *ret_err);
-/* It has it no more. Its askers get another source. */
-void pw_pull_spread_withdraw(struct pw_pull_spread *spread, struct pw_id id);
+/* It has it no more, for that reason, an error: what those are told for whom there is no other source. */
+void pw_pull_spread_withdraw(struct pw_pull_spread *spread, struct pw_id id, enum pw_status status);
 
-/* WANT, REPORT, WHOLE, LEAVE. The caller has seen that the host holds what it WANTs. Errors: PW_PROTOCOL, PW_NO_MEMORY: nothing has
- * changed; give the host up. */
+/* WANT, REPORT, WHOLE, HAVE, LEAVE. A WANT of what nobody offers is answered by why, or PW_GONE. Errors: PW_PROTOCOL, PW_NO_MEMORY:
+ * nothing has changed; give the host up. */
 PW_MUST_CHECK enum pw_status pw_pull_spread_receive(struct pw_pull_spread *spread, uint32_t host,
                                                     const struct pw_pull_message *message, struct pw_error *ret_err);
 /* The term with `host` has ended. */

@@ -26,7 +26,7 @@ static void hear(uint32_t host, enum pw_pull_kind kind, uint64_t round, enum pw_
 {
         struct pw_pull_message message = { .kind = kind, .number = host * 10, .round = round, .status = status };
 
-        if (kind == PW_PULL_MSG_WANT)
+        if (kind == PW_PULL_MSG_WANT || kind == PW_PULL_MSG_HAVE)
                 message.id = id;
         assert_int_equal(pw_pull_spread_receive(spread, host, &message, NULL), PW_OK);
 }
@@ -55,7 +55,7 @@ static void said_all(void)
 
 static void end(void)
 {
-        pw_pull_spread_withdraw(spread, id);
+        pw_pull_spread_withdraw(spread, id, PW_DEVICE_LOST);
         for (uint32_t host = 1; host < HOME; host++)
                 pw_pull_spread_ended(spread, host);
         assert_int_equal(pw_pull_spread_objects(spread), 0);
@@ -141,7 +141,6 @@ static void test_waits(void **state)
         said("1: PW_GONE");
         assert_int_equal(pw_pull_spread_objects(spread), 0);
         assert_int_equal(pw_pull_spread_offer(spread, id, 90, NULL), PW_OK);
-        assert_int_equal(pw_pull_spread_offer(spread, id, 91, NULL), PW_EXISTS);
         for (uint32_t host = 2; host < 4; host++)
                 hear(host, PW_PULL_MSG_WANT, 0, PW_OK);
         said("2: 9 by 90");
@@ -154,6 +153,52 @@ static void test_waits(void **state)
         said("3: 9 by 90");
         hear(5, PW_PULL_MSG_WANT, 0, PW_OK);
         said("5: 2 by 20"); /* it is whole, and good again */
+        said_all();
+        end();
+}
+
+/* Who has it whole since an earlier term is a source; of what is not offered here it is none. */
+static void test_have(void **state)
+{
+        struct pw_pull_message message = { .kind = PW_PULL_MSG_HAVE, .number = 10, .id = id };
+
+        (void)state;
+        begin(false);
+        hear(1, PW_PULL_MSG_HAVE, 0, PW_OK);
+        assert_int_equal(pw_pull_spread_objects(spread), 0);
+        assert_int_equal(pw_pull_spread_offer(spread, id, 90, NULL), PW_OK);
+        hear(2, PW_PULL_MSG_WANT, 0, PW_OK);
+        said("2: 9 by 90");
+        hear(1, PW_PULL_MSG_HAVE, 0, PW_OK); /* by a number that is lower than others of its */
+        hear(3, PW_PULL_MSG_WANT, 0, PW_OK);
+        said("3: 1 by 10");
+        assert_int_equal(pw_pull_spread_receive(spread, 1, &message, NULL), PW_PROTOCOL);
+        hear(1, PW_PULL_MSG_LEAVE, 0, PW_OK);
+        said("3: 2 by 20");
+        said_all();
+        end();
+}
+
+/* What is offered anew takes the place of what was; what is withdrawn is told with its reason. */
+static void test_offered_anew(void **state)
+{
+        (void)state;
+        begin(true);
+        hear(1, PW_PULL_MSG_WANT, 0, PW_OK);
+        said("1: 9 by 90");
+        hear(1, PW_PULL_MSG_REPORT, 1, PW_GONE);
+        said("1: PW_GONE");
+        hear(2, PW_PULL_MSG_WANT, 0, PW_OK);
+        said("2: 9 by 90");
+        assert_int_equal(pw_pull_spread_offer(spread, id, 91, NULL), PW_OK);
+        said("2: 9 by 91");
+        hear(3, PW_PULL_MSG_WANT, 0, PW_OK);
+        said("3: 2 by 20");
+        hear(3, PW_PULL_MSG_REPORT, 1, PW_HOST_LOST);
+        said_all();
+        pw_pull_spread_withdraw(spread, id, PW_DEVICE_LOST);
+        said("2: PW_DEVICE_LOST");
+        said("3: PW_DEVICE_LOST"); /* not what it lost on its way */
         said_all();
         end();
 }
@@ -177,6 +222,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_chain), cmocka_unit_test(test_no_circle), cmocka_unit_test(test_round),
                 cmocka_unit_test(test_barred), cmocka_unit_test(test_waits), cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_have), cmocka_unit_test(test_offered_anew),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,9 @@ static void borrow_acts(struct two *two)
                 case PW_BORROW_SEND: pw_link_frame_free(action.frame); break;
                 case PW_BORROW_WANT: break;
                 case PW_BORROW_MAKE: make(two, action.proxy); break;
-                case PW_BORROW_TELL: case PW_BORROW_LOSE: must(slot_of(two, action.proxy), "a slot that is not there"); break;
+                case PW_BORROW_TELL: case PW_BORROW_RENEWED: case PW_BORROW_LOSE:
+                        must(slot_of(two, action.proxy), "a slot that is not there");
+                        break;
                 case PW_BORROW_ANSWER:
                         must(two->waits[action.opener], "answered, and did not wait");
                         two->waits[action.opener] = false;

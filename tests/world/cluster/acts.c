@@ -42,6 +42,7 @@ static bool borrow_acts(uint32_t own)
         case PW_BORROW_MAKE: store_make(own, &action); break;
         case PW_BORROW_ANSWER: answer(own, &action); break;
         case PW_BORROW_TELL: store_tell(own, &action); break;
+        case PW_BORROW_RENEWED: world->renewed++; break;
         case PW_BORROW_LOSE: store_lose(own, &action); break;
         }
         return true;

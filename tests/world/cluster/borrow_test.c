@@ -153,6 +153,7 @@ static void test_given_up(void **state)
                      "2 proxy=1000003000001.65.1 from=alone to=renewing cause=ask\n"
                      "1 loan=2.3 from=none to=asked cause=open\n1 loan=2.3 from=asked to=ready cause=value\n"
                      "2 proxy=1000003000001.65.1 from=renewing to=whole cause=have\n");
+        assert_int_equal(world->renewed, 1);
         store_drop(1, small);
         hosts_go_on(SECOND);
         assert_true(thing->is_there);

@@ -74,6 +74,7 @@ struct hosts {
         uint64_t blocked_until_us[HOSTS_MAX][HOSTS_MAX]; /* from, to */
         struct pw_list connections, things;
         bool calm;
+        uint64_t renewed; /* replicas that their homes hold again */
         char trace[8192];
         /* Who opened has an answer: the object, or why not. */
         void (*answered)(uint32_t host, uint64_t opener, struct object *object, const struct pw_error *err);

@@ -119,8 +119,8 @@ void pulls_lose(uint32_t number)
         object->is_there = false;
         if (!room)
                 return;
-        pw_pull_spread_withdraw(world->hosts[object->home].spread, object->id);
-        withdraw(room, PW_DEVICE_LOST);
+        pw_pull_spread_withdraw(world->hosts[object->home].spread, object->id, PW_DEVICE_LOST);
+        withdraw(room, PW_GONE); /* who pulled from it hears from the home why */
         pulls_act(object->home);
 }
 
@@ -156,10 +156,28 @@ void pulls_drop(struct room *room)
         pulls_act(host);
 }
 
+/* The two have met in a new term: what is whole on the one is held by the other again. */
+void pulls_renew(uint32_t host, uint32_t home)
+{
+        struct pw_pull_row row;
+        struct room *room;
+
+        pw_list_each(&world->hosts[host].rooms, room, struct room, link) {
+                const struct object *object = &world->objects[room->object];
+
+                if (!room->is_ready || !room->pull || object->home != home || !object->is_there)
+                        continue;
+                pw_pull_row(room->pull, &row);
+                world->renewed += row.is_alone;
+                pw_pull_renewed(world->hosts[host].pulls, room->pull, home);
+        }
+        pulls_act(host);
+}
+
 /* --- what the cores say ----------------------------------------------------------------------------------------------------- */
 
-static const char *const kinds[] = { [PW_PULL_MSG_WANT] = "want", "named", "report", "whole", "leave", "ask", "stop", "wait",
-                                     "refuse" };
+static const char *const kinds[] = { [PW_PULL_MSG_WANT] = "want", "named", "report", "whole", "have", "leave", "ask", "stop",
+                                     "wait", "refuse" };
 
 static void say(uint32_t host, uint32_t to, const struct pw_pull_message *message)
 {
@@ -184,6 +202,23 @@ static void ready(struct room *room)
         pulls_note("%u: ready", room->host);
 }
 
+static void failed(struct room *room, const struct pw_pulls_action *action)
+{
+        const struct object *object = &world->objects[room->object];
+        struct pw_pull_row row;
+
+        pw_pull_row(room->pull, &row);
+        pulls_note("%u: failed %s", room->host, pw_status_name(action->status));
+        pulls_must(action->status == PW_DEADLINE || action->status == PW_DEVICE_LOST || action->status == PW_GONE ||
+                   action->status == PW_HOST_LOST || action->status == PW_PROTOCOL || action->status == PW_SYSTEM,
+                   "a pull failed without a cause");
+        pulls_must(action->status != PW_HOST_LOST || (row.is_alone && action->host == row.home), "a home is lost, and it is there");
+        pulls_must(action->status != PW_DEVICE_LOST || !object->is_there || object->is_staged, "lost, and it is there");
+        world->failed[action->status]++;
+        room->pull = NULL;
+        withdraw(room, action->status);
+}
+
 static void act_on_pulls(uint32_t host, const struct pw_pulls_action *action)
 {
         struct room *room = action->place;
@@ -194,13 +229,7 @@ static void act_on_pulls(uint32_t host, const struct pw_pulls_action *action)
         case PW_PULLS_STOP: pulls_stop_receiving(host, action->ask); break;
         case PW_PULLS_HERE: pw_pull_source_have(world->hosts[host].source, room->number, action->chunk); break;
         case PW_PULLS_READY: ready(room); break;
-        case PW_PULLS_FAILED:
-                pulls_note("%u: failed %s", host, pw_status_name(action->status));
-                pulls_must(pw_status_of_value(action->status), "a pull failed without a cause");
-                world->failed[action->status]++;
-                room->pull = NULL;
-                withdraw(room, action->status);
-                break;
+        case PW_PULLS_FAILED: failed(room, action); break;
         case PW_PULLS_LET_GO:
                 room->pull_has = false;
                 let_go(room);
@@ -374,6 +403,33 @@ void pulls_go_on(uint64_t us)
                 }
                 pulls_check();
         }
+}
+
+struct known { uint32_t host; uint64_t number; bool is_so; };
+static void know(void *context, const struct pw_pull_spread_row *row)
+{
+        struct known *known = context;
+
+        known->is_so |= row->host == known->host && row->number == known->number && row->state == PW_MEMBER_WHOLE;
+}
+
+void pulls_check_known(void)
+{
+        struct room *room;
+
+        for (uint32_t i = 0; i < world->host_count; i++)
+                pw_list_each(&world->hosts[i].rooms, room, struct room, link) {
+                        const struct object *object = &world->objects[room->object];
+                        struct known known = { i, room->number, false };
+                        struct pw_pull_row row = { .is_alone = true };
+
+                        if (room->is_ready && room->pull)
+                                pw_pull_row(room->pull, &row);
+                        if (row.is_alone || !object->is_there)
+                                continue;
+                        pw_pull_spread_each(world->hosts[object->home].spread, know, &known);
+                        pulls_must(known.is_so, "a replica that its home does not know");
+                }
 }
 
 static void count_member(void *context, const struct pw_pull_spread_row *row)

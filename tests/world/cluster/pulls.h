@@ -81,7 +81,8 @@ struct world {
         bool calm;               /* nothing breaks, nothing is late */
         char *trace;             /* of messages and what is told; NULL: it is not wanted */
         size_t trace_bytes;
-        uint64_t ready, failed[128], sends, reports, sends_of[HOSTS_MAX], staged, corrupt, given_up;
+        uint64_t ready, failed[128], sends, reports, sends_of[HOSTS_MAX], staged, corrupt, given_up,
+                 renewed;
 };
 extern struct world *world;
 
@@ -100,9 +101,11 @@ void pulls_lose(uint32_t object); /* its home has it no more */
 struct room *pulls_room(uint32_t host, uint32_t object); /* that is not let go of; NULL: none */
 void pulls_want(uint32_t host, uint32_t object); /* somebody on that host reads it; nothing where it is being pulled */
 void pulls_drop(struct room *room); /* its last holder goes */
+void pulls_renew(uint32_t host, uint32_t home);
 void pulls_act(uint32_t host); /* do what the cores say */
 void pulls_go_on(uint64_t us);
 void pulls_check(void);
+void pulls_check_known(void); /* once all is quiet: by its home, each replica that is not alone */
 bool pulls_is_quiet(void); /* but for homes nothing is left */
 
 /* pulls_links.c */

@@ -103,10 +103,10 @@ static void call(uint32_t host, uint32_t other)
                 return;
         }
         (void)pulls_link(other, host);
-        if (meet(low, high) && meet(high, low))
-                pair->is_up = true;
-        else
-                pulls_must(false, "they do not meet");
+        pulls_must(meet(low, high) && meet(high, low), "they do not meet");
+        pair->is_up = true;
+        pulls_renew(low, high);
+        pulls_renew(high, low);
 }
 
 void pulls_say(uint32_t host, uint32_t to, const struct pw_pull_message *message)
