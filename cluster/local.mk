@@ -15,13 +15,15 @@ EXTRA_DIST += cluster/README.md
 
 cluster_tests = cluster/borrow/borrow_pair_test cluster/borrow/talk_test cluster/link/hosts_test cluster/link/link_seeds_test \
 	cluster/link/link_test cluster/link/peer_test
-cluster_tests += cluster/pull/pull_message_test cluster/pull/puller_test cluster/pull/source_test cluster/pull/spread_test
+cluster_tests += cluster/pull/pull_memory_test cluster/pull/pull_message_test cluster/pull/puller_test cluster/pull/source_test \
+	cluster/pull/spread_test
 check_PROGRAMS += $(cluster_tests)
 TESTS += $(cluster_tests)
 cluster_test_libs = cluster/libcluster.la base/libbase.la $(CMOCKA_LIBS)
 link_ends = cluster/link/link_ends_test.c cluster/link/link_ends_test.h
+cluster_wrap = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
 cluster_borrow_borrow_pair_test_LDADD = $(cluster_test_libs)
-cluster_borrow_borrow_pair_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
+cluster_borrow_borrow_pair_test_LDFLAGS = $(cluster_wrap)
 cluster_borrow_talk_test_LDADD = $(cluster_test_libs)
 cluster_link_hosts_test_LDADD = $(cluster_test_libs)
 cluster_link_link_seeds_test_SOURCES = cluster/link/link_seeds_test.c $(link_ends)
@@ -30,6 +32,8 @@ cluster_link_link_test_SOURCES = cluster/link/link_test.c $(link_ends)
 cluster_link_link_test_LDADD = $(cluster_test_libs)
 cluster_link_peer_test_SOURCES = cluster/link/peer_test.c $(link_ends)
 cluster_link_peer_test_LDADD = $(cluster_test_libs)
+cluster_pull_pull_memory_test_LDADD = $(cluster_test_libs)
+cluster_pull_pull_memory_test_LDFLAGS = $(cluster_wrap)
 cluster_pull_pull_message_test_LDADD = $(cluster_test_libs)
 cluster_pull_puller_test_LDADD = $(cluster_test_libs)
 cluster_pull_source_test_LDADD = $(cluster_test_libs)
