@@ -8,6 +8,7 @@ fuzz_programs += tests/fuzz/answer_fuzz tests/fuzz/hint_fuzz tests/fuzz/image_fu
 fuzz_programs += tests/fuzz/core_fuzz tests/fuzz/mark_fuzz tests/fuzz/request_fuzz tests/fuzz/state_fuzz
 fuzz_programs += tests/fuzz/hosts/borrow_fuzz tests/fuzz/hosts/peer_fuzz tests/fuzz/hosts/talk_fuzz
 fuzz_programs += tests/fuzz/hosts/transport_fuzz
+fuzz_programs += tests/fuzz/hosts/pull_fuzz tests/fuzz/hosts/pull_message_fuzz
 noinst_HEADERS += tests/fuzz/fuzz.h tests/fuzz/stand_in/host.h
 check_PROGRAMS += $(fuzz_programs)
 if FUZZ
@@ -56,6 +57,12 @@ tests_fuzz_hosts_borrow_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_hosts_talk_fuzz_SOURCES = tests/fuzz/hosts/talk_fuzz.c $(fuzz_main)
 tests_fuzz_hosts_talk_fuzz_LDADD = cluster/libcluster.la base/libbase.la
 tests_fuzz_hosts_talk_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_hosts_pull_fuzz_SOURCES = tests/fuzz/hosts/pull_fuzz.c $(fuzz_main)
+tests_fuzz_hosts_pull_fuzz_LDADD = cluster/libcluster.la base/libbase.la
+tests_fuzz_hosts_pull_fuzz_LDFLAGS = $(fuzz_flags)
+tests_fuzz_hosts_pull_message_fuzz_SOURCES = tests/fuzz/hosts/pull_message_fuzz.c $(fuzz_main)
+tests_fuzz_hosts_pull_message_fuzz_LDADD = cluster/libcluster.la base/libbase.la
+tests_fuzz_hosts_pull_message_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_request_fuzz_SOURCES = tests/fuzz/request_fuzz.c tests/integration/frame.c tests/integration/frame.h  \
 	tests/threads/inside.c $(fuzz_main)
 tests_fuzz_request_fuzz_LDADD = $(daemon_libraries) $(CMOCKA_LIBS)
