@@ -61,3 +61,20 @@ examples_pipeline_pipeline_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
 dist_check_SCRIPTS += examples/pipeline/classify_test.sh
 TESTS += examples/pipeline/classify_test.sh
 EXTRA_DIST += examples/pipeline/README.md
+
+# examples/parameter-server: its workers run functions of the module digits.so.
+noinst_PROGRAMS += examples/parameter-server/parameter-server
+examples_parameter_server_parameter_server_SOURCES = examples/digits/model.c examples/digits/model.h \
+	examples/parameter-server/note.h examples/parameter-server/options.c examples/parameter-server/options.h \
+	examples/parameter-server/parameter-server.c examples/parameter-server/parts.c examples/parameter-server/parts.h \
+	examples/parameter-server/schedule.c examples/parameter-server/schedule.h examples/parameter-server/seat.c \
+	examples/parameter-server/seat.h examples/parameter-server/server.c examples/parameter-server/server.h \
+	examples/parameter-server/start.c examples/parameter-server/start.h examples/parameter-server/worker.c \
+	examples/parameter-server/worker.h $(example_data) $(example_losses)
+examples_parameter_server_parameter_server_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
+check_PROGRAMS += examples/parameter-server/schedule_test
+examples_parameter_server_schedule_test_SOURCES = examples/parameter-server/schedule.c examples/parameter-server/schedule_test.c
+examples_parameter_server_schedule_test_LDADD = $(CMOCKA_LIBS)
+dist_check_SCRIPTS += examples/parameter-server/train_test.sh
+TESTS += examples/parameter-server/schedule_test examples/parameter-server/train_test.sh
+EXTRA_DIST += examples/parameter-server/README.md
