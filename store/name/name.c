@@ -9,7 +9,8 @@
 #define ASKERS_OF_NAME 64u
 
 enum event { WANTED, ENDED, BACK, DONE, TAKEN, NOT_FOUND, UNKNOWN, AWAY, LOST, EVENTS, GONE = EVENTS }; /* GONE: its claim went */
-static const char *const event_texts[] = { "wanted", "ended", "back", "done", "taken", "not_found", "unknown", "away", "lost", "gone" };
+static const char *const event_texts[] = { "wanted", "ended", "back", "done", "taken", "not_found", "unknown", "away", "lost",
+                                           "gone" };
 static const char *const state_texts[] = { "none", "held", "bound", "unknown", "ending" };
 static const struct pw_transition_kind namings = { "name", 1, false, state_texts, event_texts };
 _Static_assert(sizeof state_texts / sizeof *state_texts == PW_NAME_STATES, "each state has a word");
