@@ -10,6 +10,7 @@
 #include "daemon/memory/worker.h"
 #include "daemon/module/module.h"
 #include "daemon/session/complaint.h"
+#include "daemon/session/foreign.h"
 #include "daemon/work/place.h"
 #include "daemon/work/submit.h"
 #include "scheduler/port.h"
@@ -98,6 +99,14 @@ static void pages(void *context, const struct pw_store_action *action)
                                                          .token = action->token });
 }
 
+static void proxy_freed(void *context, uint64_t number)
+{
+        struct pw_daemon *daemon = context;
+
+        if (daemon->registry.foreign)
+                daemon->registry.foreign->freed(daemon, number);
+}
+
 /* The next turn comes at once and reads every ring with something in it; other clients are to ring at their next DROP. */
 static void drain(void *context)
 {
@@ -140,6 +149,7 @@ static const struct pw_port port = {
         .wake = wake,
         .room = room,
         .pages = pages,
+        .proxy_freed = proxy_freed,
         .drain = drain,
         .segment_left = segment_left,
         .end_session = end_session,

@@ -53,7 +53,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/meta/redis/answer.h daemon/meta/redis/member.h daemon/meta/redis/redis_private.h daemon/meta/redis/script.h \
 	daemon/meta/redis/state.h daemon/meta/redis/wire.h \
 	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
-	daemon/peer/codec.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/kept.h daemon/session/lane.h \
+	daemon/peer/codec.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/foreign.h daemon/session/kept.h daemon/session/lane.h \
 	daemon/session/object.h \
 	daemon/session/output.h daemon/session/process.h daemon/session/registry.h daemon/session/session.h \
 	daemon/session/speakers.h daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h \

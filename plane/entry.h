@@ -9,6 +9,10 @@
  * The daemon makes the memfds (daemon/memory/). Its store knows an object's holders, decides which tenant is charged for it, and
  * when it ends: it has a record beside each entry, struct pw_object (store/object.h), which no client sees.
  *
+ * An object of another host that somebody here holds has a *proxy*: an entry in its tenant's futures segment, as a result has. It
+ * names the id that the object has at its home, which is the one that people see. READY with the flag MOVING, its bytes are not
+ * here: all of its list but the place of its shard is good. The swap that clears the flag says that they are.
+ *
  * The word, from its low bits: state 3 | flags 5 | generation 24 || generation 8 | status 8 | zero 16. A futex is the low half. The
  * generation, of 32 bits, counts the objects that have had this slot.
  * Every step from one word to another is one sequentially consistent compare-and-swap of the whole word. Only a slot that the
@@ -33,6 +37,7 @@
 #define PW_PLANE_ENTRY_H
 
 #include "base/bits.h"
+#include "base/id.h"
 #include "base/layout.h"
 
 #include <stdatomic.h>
@@ -48,7 +53,7 @@ enum pw_entry_state {
 };
 
 enum pw_entry_flag {
-        PW_ENTRY_MOVING = 1u << 3,  /* of a READY entry: the value is being moved, so ask the daemon first */
+        PW_ENTRY_MOVING = 1u << 3,  /* of a READY entry: the value is being moved, or lies on another host: ask the daemon first */
         PW_ENTRY_RING = 1u << 4,    /* the daemon wants to be rung when the word leaves PENDING */
         PW_ENTRY_DONATED = 1u << 5, /* no new references */
         PW_ENTRY_FROZEN = 1u << 6,
@@ -62,6 +67,8 @@ enum pw_entry_flag {
 
 /* Where in the segment the error text of a lost value is; bytes 0: there is none. */
 struct pw_loss_text { uint64_t offset, bytes; };
+/* Of the id that a proxy's object has at its home: `place`; the rest of it is in the label. */
+struct pw_home_place { struct pw_loss_text loss; uint64_t place; };
 
 struct pw_entry {
         _Atomic uint64_t word;
@@ -71,13 +78,14 @@ struct pw_entry {
         uint8_t dtype;
         uint8_t rank;
         uint8_t is_inline; /* the value lies in `body` */
-        uint8_t zero;
+        uint8_t is_proxy;  /* believed in futures segments alone */
         union {
                 uint8_t value[PW_INLINE_BYTES];
                 uint64_t dims[PW_ENTRY_DIMS];
-                struct pw_loss_text loss; /* SHARDED and LOST */
+                struct pw_loss_text loss;  /* SHARDED and LOST */
+                struct pw_home_place home; /* of a proxy */
         } body;
-        uint64_t label; /* producer's note for listings: 0, or the handle of the program that made it */
+        uint64_t label; /* producer's note for listings: 0, or the handle of the program that made it; of a proxy: pw_entry_home() */
 };
 _Static_assert(sizeof(struct pw_entry) == 64, "an entry is one line");
 
@@ -103,6 +111,16 @@ static inline uint64_t pw_word_make(enum pw_entry_state state, uint32_t flags, u
 static inline uint64_t pw_word_with_state(uint64_t word, enum pw_entry_state state)
 {
         return (word & ~(uint64_t)PW_ENTRY_STATE) | state;
+}
+/* Of a proxy: the id that its object has at its home, which does not change while somebody holds it. */
+static inline struct pw_id pw_entry_home(const struct pw_entry *entry)
+{
+        return (struct pw_id){ entry->body.home.place, (uint32_t)entry->label, (uint32_t)(entry->label >> 32) };
+}
+static inline void pw_entry_set_home(struct pw_entry *entry, struct pw_id id)
+{
+        entry->body.home.place = id.place;
+        entry->label = id.epoch | (uint64_t)id.generation << 32;
 }
 /* Ready with a value or an error: what waiters wait for. CLOSING counts as ready: nobody who holds a reference sees it. */
 static inline bool pw_word_decided(uint64_t word) { return (word & PW_ENTRY_STATE) >= PW_ENTRY_READY; }

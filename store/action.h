@@ -20,6 +20,7 @@ enum pw_store_action_kind {
                                 * pw_store_pages_gone(owner, bytes), in parts if it takes long */
         PW_STORE_FREE_RESULT,  /* the object of `payload` is gone: its rooms are free */
         PW_STORE_CANCEL_RUN,   /* nobody holds any result of run `number` */
+        PW_STORE_FREE_PROXY,   /* nobody here holds the proxy `number` (proxy.h) */
         PW_STORE_READY,        /* a watched object was decided */
         PW_STORE_DRAIN,        /* somebody queues for room, and nobody did: read every ring now, and each DROP as it comes */
         PW_STORE_SEGMENT_IDLE, /* nobody holds an object in `segment` of an ended session: unmap, close, and

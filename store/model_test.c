@@ -162,7 +162,8 @@ static void decide_results(struct world *world, struct run *run)
         for (uint32_t i = 0; i < run->result_count; i++)
                 pw_store_decide(
                         world->store, run->outputs[i],
-                        &(struct pw_decision){ fails ? PW_FAILED : PW_OK, "function a/b failed", &shards.list, 4096 },
+                        &(struct pw_decision){ .status = fails ? PW_FAILED : PW_OK, .text = "function a/b failed", .list = &shards.list,
+                                               .bytes = 4096 },
                         world->now_us);
 }
 

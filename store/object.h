@@ -21,11 +21,12 @@ struct pw_object {
          * meanwhile; one that is PENDING is cancelled then. */
         uint8_t closing : 4;
         uint8_t unheld : 1;      /* PENDING, claimed, and counted among its run's results as held by nobody */
+        uint8_t proxied : 1;     /* it stands for an object of another host: store/proxy.h */
         uint8_t donated;         /* 1: flagged, to be looked at; 2: its run is the only holder, nobody else can be */
         uint16_t body_lines;     /* of its shard list or error text; 0: none */
         uint8_t known : 1;       /* else all below is void: the slot is idle, or only its grantee ever knew of the object */
         uint8_t first_ref : 1;   /* the grantee still holds its first reference */
-        uint8_t claimed : 1;     /* by `run` */
+        uint8_t claimed : 1;     /* by `run`, or a proxy */
         uint8_t watched : 1;
         uint8_t taken : 1;       /* the slot was taken back, or its generations are used up */
         uint8_t leaving : 1;     /* it is listed as dropped or closing */
@@ -38,7 +39,7 @@ struct pw_object {
                 void *payload;   /* of a result in rooms of devices: the scheduler's struct pw_result; see pw_object_result() */
                 struct pw_object *backing;
         };
-        uint64_t run;            /* that makes it; 0: none */
+        uint64_t run;            /* that makes it; 0: none. A proxy: its number, until FREE_PROXY was said */
         uint32_t program;        /* label: handle of the program */
         union {
                 uint32_t results;    /* a result, PENDING: its run's, of several results; 0: it is the only one */
@@ -54,7 +55,12 @@ static inline void *pw_object_result(const struct pw_object *object) { return ob
 struct pw_entry *pw_object_entry(struct pw_store *store, const struct pw_object *object);
 /* Of a result that is READY: its list of shards. Borrowed until it is freed. */
 const struct pw_shard_list *pw_object_list(struct pw_store *store, const struct pw_object *object);
+/* As people see it: of a proxy, the id at its home. */
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object);
+/* The run that makes, or made, it; 0: none. */
+static inline uint64_t pw_object_run(const struct pw_object *object) { return object->proxied ? 0 : object->run; }
+/* Where it lies here, as number of an owner. */
+static inline uint64_t pw_object_place(const struct pw_object *object) { return (uint64_t)object->segment << 24 | object->slot; }
 const char *pw_object_tenant(struct pw_store *store, const struct pw_object *object);
 /* The room that was granted with the slot of what a client put; what its entry says is only a claim. bytes 0: there is none. */
 struct pw_object_room { uint64_t offset, bytes; };
@@ -72,7 +78,7 @@ char *pw_store_charge_text(struct pw_store *store, const struct pw_charge *charg
 
 /* One row per object that is alive (granted slots that hold a value included), for listings; false from `row` ends it. */
 struct pw_object_row {
-        struct pw_id id;
+        struct pw_id id;        /* as people see it */
         uint64_t word, bytes, room_bytes;
         uint32_t refs;
         const char *tenant;

@@ -192,13 +192,15 @@ bool pw_store_reclaims_of(const struct pw_store *store, const char *tenant); /* 
  * PENDING of that generation, claimed before). */
 PW_MUST_CHECK enum pw_status pw_store_claim(struct pw_store *store, uint32_t session, struct pw_cell cell, uint64_t run,
                                             void *payload, struct pw_object **ret_object, struct pw_error *ret_err);
+struct pw_value_type { enum pw_dtype dtype; struct pw_dims dims; }; /* opaque: rank 1, {bytes} */
 struct pw_decision {
         enum pw_status status;            /* PW_OK: ready */
         const char *text;                 /* of an error */
         const struct pw_shard_list *list; /* ready: copied into the futures segment */
         uint64_t bytes;                   /* ready: of the whole value */
+        const struct pw_value_type *elsewhere; /* ready, a proxy, instead of a list: what it is; its bytes are not here */
 };
-/* Decide a result of a run; wakes who waits. */
+/* Decide a result of a run, or a proxy; wakes who waits. */
 void pw_store_decide(struct pw_store *store, struct pw_object *object, const struct pw_decision *decision, uint64_t now_us);
 /* A result that is still to come: if nobody refers to it, look who may, and say CANCEL_RUN where the same is true of all that are
  * still to come of its run. */

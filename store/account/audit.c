@@ -90,6 +90,9 @@ static void check_object(struct pw_store *store, struct pw_store_audit *audit, c
         }
         if (object->backed && !pw_move_backing_ref(object))
                 report(audit, id, "it lies in the room of another object, which it does not hold");
+        if (object->proxied && object->backed == ((pw_word_flags(word) & PW_ENTRY_MOVING) != 0) &&
+            (pw_word_state(word) == PW_ENTRY_READY || object->closing == PW_ENTRY_READY))
+                report(audit, id, "its entry and its record do not agree whether its bytes are on this host");
         if (refs != object->refs)
                 report(audit, id, "%u references are counted, %u claims are there", object->refs, refs);
         if (!object->refs && !leaving(object, word))

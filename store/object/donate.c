@@ -26,7 +26,7 @@ enum pw_status pw_store_donate(struct pw_store *store, uint32_t session, struct 
 
 bool pw_store_donated_alone(struct pw_store *store, struct pw_object *object)
 {
-        if (object->donated == 1 && object->refs == 1 && !pw_scan_goes_on(store, object)) {
+        if (object->donated == 1 && object->refs == 1 && !object->proxied && !pw_scan_goes_on(store, object)) {
                 object->donated = 2;
                 return true;
         }

@@ -113,8 +113,8 @@ uint32_t pw_store_unclaimed(struct pw_store *store, struct pw_cell cell)
                pw_word_generation(word) == pw_cell_generation(cell) ? object->grantee : 0;
 }
 
-enum pw_status pw_store_claim(struct pw_store *store, uint32_t number, struct pw_cell cell, uint64_t run, void *payload,
-                              struct pw_object **ret_object, struct pw_error *ret_err)
+enum pw_status pw_future_granted(struct pw_store *store, uint32_t number, struct pw_cell cell, struct pw_object **ret_object,
+                                 struct pw_error *ret_err)
 {
         struct session *session = pw_session_of(store, number);
         struct segment *segment = pw_segment_of(store, pw_cell_segment(cell));
@@ -133,6 +133,18 @@ enum pw_status pw_store_claim(struct pw_store *store, uint32_t number, struct pw
                 return pw_error_set(ret_err, PW_PROTOCOL, "result slot %x.%x.%x is of another run already", pw_cell_segment(cell),
                                     slot, generation);
         }
+        *ret_object = object;
+        return PW_OK;
+}
+
+enum pw_status pw_store_claim(struct pw_store *store, uint32_t number, struct pw_cell cell, uint64_t run, void *payload,
+                              struct pw_object **ret_object, struct pw_error *ret_err)
+{
+        struct pw_object *object;
+        enum pw_status status = pw_future_granted(store, number, cell, &object, ret_err);
+
+        if (status != PW_OK)
+                return status;
         object->run = run;
         if (!join_results(store, object)) {
                 object->run = 0;
@@ -197,7 +209,16 @@ static void point_to(const struct segment *segment, const struct pw_object *obje
         entry->dtype = list ? list->dtype : PW_OPAQUE;
         entry->rank = list ? (uint8_t)list->dims.rank : 1;
         entry->is_inline = 0;
-        entry->label = object->program;
+        if (!object->proxied)
+                entry->label = object->program;
+}
+
+void pw_future_whole_list(union whole_list *whole, uint8_t dtype, const struct pw_dims *dims)
+{
+        memset(whole, 0, sizeof *whole);
+        whole->list = (struct pw_shard_list){ .shard_count = 1, .dtype = dtype, .mesh = { 1, 1 }, .dims = *dims };
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+                whole->list.sharding.axis[axis].layout = PW_LAYOUT_BROADCAST;
 }
 
 static enum pw_status write_list(struct segment *segment, struct pw_object *object, const struct pw_decision *decision)
@@ -210,6 +231,19 @@ static enum pw_status write_list(struct segment *segment, struct pw_object *obje
         memcpy(body, decision->list, bytes);
         point_to(segment, object, decision->bytes, decision->list);
         return PW_OK;
+}
+
+/* All but where its bytes are: on its home, as far as is known. */
+static enum pw_status write_elsewhere(struct segment *segment, struct pw_object *object, const struct pw_decision *decision)
+{
+        uint16_t host = (uint16_t)pw_id_host(pw_entry_home(pw_segment_entry(segment, object->slot)));
+        struct pw_decision of = *decision;
+        union whole_list whole;
+
+        pw_future_whole_list(&whole, (uint8_t)decision->elsewhere->dtype, &decision->elsewhere->dims);
+        whole.list.shards[0].device = (struct pw_device_id){ host, PW_SHARD_IN_HOST };
+        of.list = &whole.list;
+        return write_list(segment, object, &of);
 }
 
 bool pw_future_relist(struct segment *segment, struct pw_object *object, const struct pw_shard_list *list)
@@ -259,6 +293,7 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
 {
         struct segment *segment = pw_segment_of(store, object->segment);
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
+        uint32_t flags = PW_ENTRY_SHARDED | (decision->elsewhere ? PW_ENTRY_MOVING : 0);
         enum pw_status status = decision->status;
 
         store->now_us = now_us;
@@ -266,11 +301,11 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
                 return;
         leave_results(store, object);
         if (status == PW_OK)
-                status = write_list(segment, object, decision);
+                status = decision->elsewhere ? write_elsewhere(segment, object, decision) : write_list(segment, object, decision);
         if (status != PW_OK)
                 write_text(segment, object, decision->status == PW_OK ? "the futures segment has no space for its list of shards" :
                            decision->text);
-        if (!pw_object_decide(store, object, entry, status, status == PW_OK ? PW_ENTRY_SHARDED : 0))
+        if (!pw_object_decide(store, object, entry, status, status == PW_OK ? flags : 0))
                 return;
         pw_object_wake(store, segment, object->slot);
         if (object->watched)
@@ -303,13 +338,14 @@ void pw_store_lose(struct pw_store *store, struct pw_object *object, enum pw_sta
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
         bool closing = object->closing == PW_ENTRY_READY;
         uint64_t word = pw_entry_load(entry);
+        uint32_t flags = pw_word_flags(word) & ~(object->proxied ? (uint32_t)PW_ENTRY_MOVING : 0); /* nothing is to come */
 
         store->now_us = now_us;
         if (pw_word_state(word) != (closing ? PW_ENTRY_CLOSING : PW_ENTRY_READY) || pw_word_generation(word) != object->generation)
                 return;
         write_loss(segment, object, text);
         if (!pw_object_step(store, object, entry, PW_OBJECT_LOSE, &word,
-                            pw_word_make(PW_ENTRY_LOST, pw_word_flags(word), object->generation, why)))
+                            pw_word_make(PW_ENTRY_LOST, flags, object->generation, why)))
                 return; /* flags are the store's own here: nobody else changes the word */
         if (!closing)
                 pw_object_wake(store, segment, object->slot);

@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdio.h>
 
-static uint64_t place_of(const struct pw_object *object) { return (uint64_t)object->segment << 24 | object->slot; }
-
 static uint64_t word_of(struct pw_store *store, const struct pw_object *object)
 {
         return pw_entry_load(pw_object_entry(store, object));
@@ -97,12 +95,13 @@ static enum pw_status check_result(struct pw_store *store, uint32_t number, cons
                 return pw_error_set(ret_err, PW_DENIED, "%s: it is of another tenant", id);
         if (object->donated)
                 return pw_error_set(ret_err, PW_DONATED_USE, "%s: it was given to a run", id);
+        if (object->proxied)
+                return pw_error_set(ret_err, PW_BUSY, "%s: it cannot be moved, for it is of another host, where others may hold it", id);
         status = check_ready(store, object, ret_err);
         return status == PW_OK && looked ? check_alone(store, object, number, ret_err) : status;
 }
 
-/* Where what a client put lies, by what was granted: its entry is only a claim. */
-static bool put_place(struct pw_store *store, const struct pw_object *with, struct pw_shard_place *ret_place)
+bool pw_move_put_place(struct pw_store *store, const struct pw_object *with, struct pw_shard_place *ret_place)
 {
         const struct pw_object_room room = pw_object_room(store, with);
         const struct pw_entry *entry = pw_object_entry(store, with);
@@ -110,7 +109,7 @@ static bool put_place(struct pw_store *store, const struct pw_object *with, stru
         bool is_inline = *(const volatile uint8_t *)&entry->is_inline;
 
         *ret_place = (struct pw_shard_place){ .bytes = bytes, .segment = with->segment,
-                                              .device = { (uint16_t)pw_id_host(pw_object_id(store, with)), PW_SHARD_IN_HOST } };
+                                              .device = { (uint16_t)store->params.host, PW_SHARD_IN_HOST } };
         ret_place->offset = is_inline ? with->slot * sizeof *entry + offsetof(struct pw_entry, body) : room.offset;
         if (is_inline)
                 return bytes <= PW_INLINE_BYTES;
@@ -138,7 +137,7 @@ static enum pw_status check_with(struct pw_store *store, uint32_t number, struct
 
                 same = old->dtype == new->dtype && pw_dims_equal(&old->dims, &new->dims);
         } else {
-                same = put_place(store, with, &place) && place.bytes == bytes;
+                same = pw_move_put_place(store, with, &place) && place.bytes == bytes;
         }
         return same ? PW_OK : pw_error_set(ret_err, PW_SHAPE, "move: the value to take the place of has another size or type");
 }
@@ -175,7 +174,7 @@ struct pw_ref *pw_move_backing_ref(const struct pw_object *object)
         if (!object->backed)
                 return NULL;
         while ((ref = pw_ref_next(object->backing, ref)))
-                if (ref->kind == PW_OWNER_OBJECT && ref->number == place_of(object))
+                if (ref->kind == PW_OWNER_OBJECT && ref->number == pw_object_place(object))
                         return ref;
         return NULL;
 }
@@ -213,9 +212,9 @@ static void exchange(struct pw_store *store, struct pw_object *left, struct pw_o
         right->body_lines = was.body_lines;
         right->body = was.body;
         if (left_ref)
-                left_ref->number = place_of(right);
+                left_ref->number = pw_object_place(right);
         if (right_ref)
-                right_ref->number = place_of(left);
+                right_ref->number = pw_object_place(left);
 }
 
 /* Into the room of what a client put. */
@@ -223,17 +222,14 @@ static enum pw_status settle(struct pw_store *store, struct pw_object *object, s
 {
         struct segment *segment = pw_segment_of(store, object->segment);
         const struct pw_shard_list *old = list_of(segment, object);
-        union { struct pw_shard_list list; char space[PW_SHARD_LIST_BYTES(1)]; } one;
+        union whole_list one;
         struct pw_ref *ref;
 
-        if (pw_ref_add(store, with, (struct pw_owner){ PW_OWNER_OBJECT, place_of(object) }, &ref) != PW_OK)
+        if (pw_ref_add(store, with, (struct pw_owner){ PW_OWNER_OBJECT, pw_object_place(object) }, &ref) != PW_OK)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a reference");
-        one.list = (struct pw_shard_list){ .shard_count = 1, .dtype = old->dtype, .mesh = { 1, 1 }, .dims = old->dims };
-        pw_bits_clear(pw_shard_list_lost(&one.list), 1);
-        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
-                one.list.sharding.axis[axis].layout = PW_LAYOUT_BROADCAST;
+        pw_future_whole_list(&one, old->dtype, &old->dims);
         /* Read once more: its client may have changed what it says since it was compared. */
-        if (!put_place(store, with, &one.list.shards[0]) ||
+        if (!pw_move_put_place(store, with, &one.list.shards[0]) ||
             one.list.shards[0].bytes != pw_segment_entry(segment, object->slot)->bytes) {
                 pw_ref_remove(store, ref);
                 return pw_error_set(ret_err, PW_PROTOCOL,

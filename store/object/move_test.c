@@ -30,7 +30,7 @@ static struct place result(struct host *h, uint32_t i, uint32_t device)
         two.list = (struct pw_shard_list){ .shard_count = 2, .dtype = PW_U8, .mesh = { 2, 1 }, .dims = { 1, { BYTES } } };
         for (uint32_t j = 0; j < 2; j++)
                 two.list.shards[j] = (struct pw_shard_place){ 64, BYTES / 2, 9, { 0, (uint16_t)(device + j) } };
-        pw_store_decide(h->f.store, object, &(struct pw_decision){ PW_OK, NULL, &two.list, BYTES }, 1);
+        pw_store_decide(h->f.store, object, &(struct pw_decision){ .status = PW_OK, .list = &two.list, .bytes = BYTES }, 1);
         fixture_clear(&h->f);
         return place;
 }

@@ -95,6 +95,8 @@ const struct pw_shard_list *pw_object_list(struct pw_store *store, const struct 
 
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object)
 {
+        if (object->proxied)
+                return pw_entry_home(pw_object_entry(store, object));
         return pw_id_make(store->params.host, store->params.epoch, object->segment, object->slot, object->generation);
 }
 
@@ -139,6 +141,8 @@ static void fill_row(struct pw_store *store, const struct extent *extent, const 
                                            .tenant = segment->tenant->name,
                                            .object = object->known ? object : NULL,
                                            .entry = entry };
+        if (object->known && object->proxied)
+                ret_row->id = pw_entry_home(entry);
         if (!uncharged)
                 ret_row->charge = pw_object_charge(store, extent, object);
 }

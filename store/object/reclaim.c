@@ -160,6 +160,8 @@ static void clear(struct pw_store *store, struct segment *segment, struct pw_obj
                 pw_watch_end(store, object, false);
         if (object->body_lines)
                 pw_future_give_body(segment, object);
+        if (object->proxied)
+                pw_proxy_clear(store, object);
         object->closing = object->donated = object->crowded = 0;
         object->known = object->claimed = object->leaving = object->forced = 0;
         object->run = 0;
@@ -216,16 +218,18 @@ static void free_one(struct pw_store *store, struct pw_object *object)
                 pw_segment_settle(store, segment);
 }
 
-/* A run's, that nobody referred to. It may have been decided since. */
+/* A run's, or a proxy, that nobody referred to. It may have been decided since. */
 static void give_up(struct pw_store *store, struct pw_object *object)
 {
         struct segment *segment = pw_segment_of(store, object->segment);
 
         object->closing = object->leaving = 0;
-        if (pw_word_state(pw_entry_load(pw_segment_entry(segment, object->slot))) == PW_ENTRY_PENDING)
-                pw_future_cancel_unheld(store, object);
-        else
+        if (pw_word_state(pw_entry_load(pw_segment_entry(segment, object->slot))) != PW_ENTRY_PENDING)
                 pw_reclaim_add(store, object);
+        else if (object->proxied)
+                pw_proxy_give_up(store, object);
+        else
+                pw_future_cancel_unheld(store, object);
 }
 
 /* After the scan. */

@@ -16,12 +16,10 @@ struct pw_ref *pw_ref_next(const struct pw_object *object, const struct pw_ref *
         return next == object->holders ? NULL : next;
 }
 
-static uint64_t place_of(const struct pw_object *object) { return (uint64_t)object->segment << 24 | object->slot; }
-
 /* Of an object with many claims the runs' are indexed, whatever the order in which they end. */
 static uint64_t run_key(const struct pw_object *object, uint64_t run)
 {
-        return place_of(object) * UINT64_C(0x9e3779b97f4a7c15) ^ run;
+        return pw_object_place(object) * UINT64_C(0x9e3779b97f4a7c15) ^ run;
 }
 
 static void index_run(struct pw_store *store, struct pw_ref *ref)
@@ -92,7 +90,7 @@ struct pw_ref *pw_ref_find(struct pw_store *store, const struct pw_object *objec
         if (owner.kind == PW_OWNER_RUN)
                 return indexed ? indexed : find_run(object, owner.number);
         session = pw_session_of(store, (uint32_t)owner.number);
-        return session ? pw_table_get(&session->held, place_of(object)) : NULL;
+        return session ? pw_table_get(&session->held, pw_object_place(object)) : NULL;
 }
 
 static struct pw_ref *new_ref(struct pw_store *store)
@@ -122,7 +120,7 @@ enum pw_status pw_ref_add(struct pw_store *store, struct pw_object *object, stru
 
         if (!ref)
                 return session ? PW_NO_MEMORY : PW_INVALID;
-        if (session && !pw_table_put(&session->held, place_of(object), ref)) {
+        if (session && !pw_table_put(&session->held, pw_object_place(object), ref)) {
                 pw_list_init(&ref->of_object);
                 pw_list_append(&store->spare_refs, &ref->of_object);
                 return PW_NO_MEMORY;
@@ -170,7 +168,7 @@ void pw_ref_remove(struct pw_store *store, struct pw_ref *ref)
         uint32_t count = ref->count;
 
         if (session)
-                pw_table_remove(&session->held, place_of(object));
+                pw_table_remove(&session->held, pw_object_place(object));
         if (ref->indexed)
                 unindex_run(store, ref);
         if (object->holders == ref)

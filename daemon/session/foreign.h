@@ -1,0 +1,29 @@
+/* Objects of other hosts, as those who serve the clients of this one need them: a table that is filled by who speaks with other
+ * hosts. None (NULL in the registry): there are no other hosts here.
+ *
+ * Who asks by `open` or `fetch` is answered exactly once, by pw_session_reply...(), now or later, by until_us (CLOCK_MONOTONIC;
+ * UINT64_MAX: for ever) at the latest, unless its session ends first. Loop thread only.
+ */
+#ifndef PW_DAEMON_SESSION_FOREIGN_H
+#define PW_DAEMON_SESSION_FOREIGN_H
+
+#include "base/id.h"
+
+struct pw_daemon;
+struct pw_dsession;
+struct pw_object;
+
+struct pw_foreign {
+        /* The proxy of the id, an object of another host or of an earlier epoch of this one, of the tenant of that name; NULL, of any.
+         * NULL: nobody here holds it. */
+        struct pw_object *(*find)(struct pw_daemon *daemon, const char *tenant, struct pw_id id);
+        /* The session opens such an id: answered by pw_session_reply_object(), and the session holds it from then on; or an error. */
+        void (*open)(struct pw_dsession *session, uint64_t request, struct pw_id id, uint64_t until_us);
+        /* It wants the bytes of a proxy that are not here: answered when they are, or when the proxy is decided otherwise; or an
+         * error. */
+        void (*fetch)(struct pw_dsession *session, uint64_t request, struct pw_object *object, uint64_t until_us);
+        void (*session_end)(struct pw_dsession *session);                /* it waits for no answer any more */
+        void (*freed)(struct pw_daemon *daemon, uint64_t number);        /* PW_STORE_FREE_PROXY */
+};
+
+#endif
