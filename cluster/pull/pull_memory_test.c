@@ -291,6 +291,18 @@ static void deliver(void)
                 assert_int_equal(status, PW_OK);
 }
 
+/* Who has a source has asked it, even if there was no memory for that once. */
+static void check_asked(void)
+{
+        struct pw_pull_row row;
+
+        for (uint32_t host = 1; host < HOSTS; host++)
+                if (side(host)->pull) {
+                        pw_pull_row(side(host)->pull, &row);
+                        assert_true(row.state != PW_PULL_PULLING || row.asked + row.stopping);
+                }
+}
+
 static void go_on(void)
 {
         for (bool again = true; again;) {
@@ -307,6 +319,7 @@ static void go_on(void)
                 again = true;
         }
         play.first = play.count = 0;
+        check_asked();
 }
 
 /* --- the play --------------------------------------------------------------------------------------------------------------- */

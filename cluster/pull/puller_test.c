@@ -77,6 +77,9 @@ static void test_range(void **state)
         done("receive 0; ask 1; receive 1; ask 2; ");
         named(2);
         done("cease 1; stop 0; cease 2; stop 1; receive 2; ask 3; ");
+        rounds = 0;
+        named(1); /* nothing new */
+        done("");
         reported(1, PW_CANCELLED);
         done("receive 0; ask 4; ");
         reported(2, PW_OK);

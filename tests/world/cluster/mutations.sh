@@ -9,11 +9,18 @@ trap 'rm -rf "$work"' EXIT
 missed=0
 world=tests/world/cluster
 # Quick ones first: test, and what goes with it.
-tests="cluster/link/link_test cluster/link/peer_test $world/borrow_test cluster/borrow/borrow_pair_test cluster/link/link_seeds_test
-        $world/borrow_world_test"
+tests_of() {
+        case $1 in
+        pull/*) echo "cluster/pull/puller_test cluster/pull/source_test cluster/pull/spread_test $world/pull_test
+                cluster/pull/pull_memory_test $world/pull_world_test" ;;
+        *) echo "cluster/link/link_test cluster/link/peer_test $world/borrow_test cluster/borrow/borrow_pair_test
+                cluster/link/link_seeds_test $world/borrow_world_test" ;;
+        esac
+}
 parts() {
         case $1 in
         cluster/link/*) echo cluster/link/link_ends_test.c ;;
+        "$world"/pull_*) echo $world/pulls.c $world/pulls_links.c $world/pulls_threads.c ;;
         "$world"/borrow_world_test) echo $world/acts.c $world/hosts.c $world/store.c $world/clients.c ;;
         "$world"/*) echo $world/acts.c $world/hosts.c $world/store.c ;;
         esac
@@ -29,14 +36,14 @@ link() {
         (cd "$work" && wrap='' && objects='' && for source in "$1.c" $(parts "$1") $CLUSTER_SUBJECTS; do
                 objects="$objects $(object "$source")"
         done
-        case $1 in *pair_test) wrap='-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc' ;; esac
+        case $1 in *pair_test | *memory_test) wrap='-Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc' ;; esac
         # shellcheck disable=SC2086
         $CC $WORLD_CFLAGS $wrap $objects $CLUSTER_LIBS -o test)
 }
-# The first test that does not hold, in `by`; none: empty.
+# first_to_fail TEST...: the first that does not hold, in `by`; none: empty.
 first_to_fail() {
         by=
-        for test in $tests; do
+        for test in "$@"; do
                 link "$test" || { by="does not build"; return; }
                 (cd "$work" && timeout 60 ./test >said 2>&1) || { by=$test; return; }
         done
@@ -52,7 +59,8 @@ mutate() {
         elif ! compile "$file"; then
                 by="does not build"
         else
-                first_to_fail
+                # shellcheck disable=SC2046
+                first_to_fail $(tests_of "$1")
         fi
         case $by in
         *_test) printf 'PASS: %-66s %s: %s\n' "$what" "${by##*/}" "$(sed -nE 's/^\[  FAILED  \] (test_.*)/\1/p' "$work/said" | head -n 1)" ;;
@@ -67,9 +75,11 @@ mutate() {
 
 mkdir "$work/objects" || exit 1
 (cd "$PW_SRC" && cp -r --parents base cluster libclient "$world" "$work") || exit 1
+tests="$(tests_of any) $(tests_of pull/any)"
 # shellcheck disable=SC2046,SC2086
 compile $CLUSTER_SUBJECTS $(for test in $tests; do echo "$test.c"; parts "$test"; done | tr ' ' '\n' | sort -u) || exit 1
-first_to_fail
+# shellcheck disable=SC2086
+first_to_fail $tests
 if [ -n "$by" ]; then
         echo "FAIL: the sources as they are: $by"
         exit 1
@@ -107,6 +117,45 @@ mutate borrow/lend.c 's/^        if \(dropped \&\& known->state != PW_TALK_NONE\
 mutate borrow/lend.c 's/^                if \(loan->state == PW_LOAN_NONE\)$/                if (0)/' 'references of an ended session stay'
 mutate borrow/lend.c 's/bool goes_on = .*$/bool goes_on = true;/' 'what is of one term is said in the next'
 mutate borrow/lend.c 's/^        if \(message->number <= session->last\)$/        if (0)/' 'a number is that of two references'
+
+mutate pull/pull_next.c 's/^(                if \(pull->asks\[i\]\.state )!= PW_ASK_NONE( \&\& pull->asks\[i\]\.chunk == chunk\))$/\1== PW_ASK_ASKED\2/' \
+        'a range is asked for again before its thread has reported'
+mutate pull/pull_next.c 's/pull->in\[PW_ASK_NONE\] != PW_PULL_ASKS \|\| //' 'a room is let go of while threads write it'
+mutate pull/pull_next.c 's/ \|\| pull->in\[PW_ASK_ASKED\] >= pulls->params\.ahead//' 'more is asked for ahead than there may be'
+mutate pull/pull_next.c 's/^        if \(first == PW_PULL_SAYS_LEAVE \&\& !pull->round\)$/        if (0)/' 'who leaves is heard before it came'
+mutate pull/pull_next.c 's/^                pw_heap_move\(\&pulls->times, \&pull->time, 0\);.*$//' 'a pull without memory for an ask sleeps'
+mutate pull/pull.c 's/^        if \(status == PW_OK\)$/        if (status == PW_OK || status == PW_PROTOCOL)/' 'a chunk whose checksum is wrong is good'
+mutate pull/pull.c 's/ \&\& \+\+pull->faults >= FAULTS_MAX/ \&\& 0/' 'a source that sends what is wrong stays'
+mutate pull/pull.c 's/^                else if \(is_owed\(pull\)\)$/                else if (0)/' 'a source that says nothing is waited for'
+mutate pull/pull.c 's/ask->stop_thread = ask->stop_source = true;/ask->stop_source = true;/' 'a thread is not told that its chunk is not wanted'
+mutate pull/pull.c 's/^        if \(message->round <= pull->round\)$/        if (0)/' 'an earlier source takes the place of a later one'
+mutate pull/pull.c 's/^                if \(now_us >= pull->progress_us \+ pulls->params\.deadline_us\)$/                if (0)/' 'a pull goes on beyond its deadline'
+mutate pull/pull.c 's/^                \} else if \(pull->state == PW_PULL_PULLING \&\& pull->source == host\) \{$/                } else if (0) {/' 'a source that was given up is kept'
+mutate pull/pull.c 's/^                        pull->is_alone = true;$//' 'an ended term is told that its replica goes'
+mutate pull/pull.c 's/^        pull->says = PW_PULL_SAYS_HAVE;$//' 'a home that is back is not told of replicas'
+mutate pull/pull.c 's/\? PW_PULL_SAYS_HAVE : 0/? 0 : 0/' 'who got all in time is not known to its home'
+mutate pull/source.c 's/^        offer->number = \+\+source->last_number;$/        offer->number = source->last_number ? source->last_number : ++source->last_number;/' 'a number is that of two offers'
+mutate pull/source.c 's/ \&\& pw_id_equal\(offer->params\.id, message->id\)//' 'an ask for one object gets another'
+mutate pull/source.c 's/^        if \(message->ask <= host->last_ask \|\|/        if (/' 'an ask is taken twice'
+mutate pull/source.c 's/^                if \(send->state != PW_SEND_WAITING\) \{$/                if (1) {/' 'who waits for what was withdrawn is not told'
+mutate pull/source_next.c 's/^        if \(offer->state != PW_OFFER_LEAVING \|\| offer->users\)$/        if (offer->state != PW_OFFER_LEAVING)/' \
+        'a room is let go of while threads send it'
+mutate pull/source_next.c 's/^(                )send->offer->users\+\+;$/\1;/' 'a thread that sends is no reader'
+mutate pull/source_next.c 's/^        send->host->slots \|= .*$//' 'two have one place of the reserve'
+mutate pull/source_next.c 's/^        if \(!pw_offer_has\(send->offer, send->chunk\)\) \{$/        if (0) {/' 'a chunk is sent that is not there'
+mutate pull/source_next.c 's/^        if \(send->host->busy\[send->stream\] >= source->params\.sends\)$/        if (0)/' 'a stream has any number of sends'
+mutate pull/spread_choose.c 's/\(source->state == PW_MEMBER_WHOLE \|\| source->serial < asker->serial\) \&\&$/1 \&\&/' 'a pull is named to who came before it'
+mutate pull/spread_choose.c 's/ \&\& !source->is_out / /' 'a source that failed is named to others'
+mutate pull/spread_choose.c 's/^               !is_barred\(asker, source->host, source->number\);$/               1;/; s/ \&\& !is_barred\(asker, spread->params\.own, object->number\)//' \
+        'a source is named to who reported it'
+mutate pull/spread_choose.c 's/^        if \(askers >= askers_max \|\|$/        if (0 ||/' 'a source has any number of askers'
+mutate pull/spread_choose.c 's/\(depth > choice->depth \|\| \(depth == choice->depth \&\& askers >= choice->askers\)\)/askers >= choice->askers/' \
+        'a source far from a whole value is as good'
+mutate pull/spread.c 's/^        if \(message->number <= of->last_number\)$/        if (0)/' 'a number is that of two pulls'
+mutate pull/spread.c 's/^        pw_spread_lose_askers\(spread, object, member\);$//' 'who leaves stays the source of others'
+mutate pull/spread.c 's/^        pw_spread_step\(spread, member, PW_MEMBER_FILL\);$//' 'a replica of an earlier term is no source'
+mutate pull/spread.c 's/^        if \(!source\)$/        if (1)/; s/member->object->number \? member->cause : member->object->cause/member->cause/' \
+        'who finds no source is told what another host lost'
 
 [ "$missed" = 0 ] || echo "$missed missed"
 exit "$((missed > 0))"
