@@ -11,7 +11,7 @@ noinst_HEADERS += cluster/borrow/borrow.h cluster/borrow/borrow_private.h cluste
 	cluster/link/hello.h cluster/link/hosts.h cluster/link/link.h cluster/link/link_private.h cluster/link/peer.h
 noinst_HEADERS += cluster/pull/pull.h cluster/pull/pull_message.h cluster/pull/pull_private.h cluster/pull/source.h \
 	cluster/pull/source_private.h cluster/pull/spread.h cluster/pull/spread_private.h
-EXTRA_DIST += cluster/README.md
+EXTRA_DIST += cluster/README.md cluster/pull/README.md
 
 cluster_tests = cluster/borrow/borrow_pair_test cluster/borrow/talk_test cluster/link/hosts_test cluster/link/link_seeds_test \
 	cluster/link/link_test cluster/link/peer_test

@@ -11,7 +11,8 @@
  * `deadline_us` ends; one whose home is lost, too.
  *
  * Who is to pull what is the caller's: one pull per object at a time (pw_pull_find()), and none of what came in an answer.
- * Events are calls, effects are actions; nothing but pw_pull_begin() allocates. Threads: one at a time.   Blocks: never.
+ * README.md tells what a driver does, step by step.
+ * Events are calls, effects are actions. Threads: one at a time.   Blocks: never.
  */
 #ifndef PW_CLUSTER_PULL_PULL_H
 #define PW_CLUSTER_PULL_PULL_H

@@ -109,6 +109,55 @@ static void test_source_fails(void **state)
         pulls_done();
 }
 
+/* A replica outlives its home, and is handed on as its home did; who gets it from there is known there. */
+static void test_home_lost(void **state)
+{
+        uint32_t object;
+
+        (void)state;
+        begin(5);
+        object = pulls_put(0, 2 * PW_PULL_CHUNK_BYTES, false);
+        pulls_want(1, object);
+        pulls_go_on(SECOND);
+        pulls_kill_host(0);
+        pulls_go_on(5 * SECOND);
+        assert_true(pulls_room(1, object)->is_ready);
+        world->trace[0] = 0;
+        for (uint32_t host = 2; host < 5; host++) {
+                pulls_want_of(host, object, 1);
+                pulls_go_on(TICK_US);
+        }
+        pulls_go_on(SECOND);
+        assert_non_null(strstr(world->trace, "1 to 2: named 1\n"));
+        assert_non_null(strstr(world->trace, "1 to 3: named 1\n"));
+        assert_non_null(strstr(world->trace, "1 to 4: named 2\n"));
+        for (uint32_t host = 2; host < 5; host++)
+                assert_true(pulls_room(host, object)->is_ready);
+        assert_int_equal(world->sends_of[1], 4);
+        pulls_start_host(0);
+        pulls_done();
+}
+
+/* Who was away for longer than a lease says that it has it, when its home holds it for it again; it is a source then. */
+static void test_known_again(void **state)
+{
+        uint32_t object;
+
+        (void)state;
+        begin(3);
+        object = pulls_put(0, PW_PULL_CHUNK_BYTES, false);
+        pulls_want(1, object);
+        pulls_go_on(SECOND);
+        pulls_pair(0, 1)->ways[0].blocked_until_us = pulls_pair(0, 1)->ways[1].blocked_until_us = world->now_us + 5 * SECOND;
+        pulls_go_on(6 * SECOND);
+        assert_null(strstr(world->trace, "have"));
+        pw_link_want(pulls_link(1, 0), world->now_us);
+        pulls_go_on(SECOND);
+        assert_non_null(strstr(world->trace, "1 to 0: have\n"));
+        pulls_check_known();
+        pulls_done();
+}
+
 /* The room of who goes in the middle is let go of when its threads have reported. */
 static void test_holder_goes(void **state)
 {
@@ -174,6 +223,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_three_chunks), cmocka_unit_test(test_later_asker), cmocka_unit_test(test_source_lost),
                 cmocka_unit_test(test_source_fails), cmocka_unit_test(test_holder_goes), cmocka_unit_test(test_tree),
+                cmocka_unit_test(test_home_lost), cmocka_unit_test(test_known_again),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

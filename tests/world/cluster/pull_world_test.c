@@ -60,6 +60,28 @@ static void disturb(bool is_rough)
         }
 }
 
+/* What is of a home that was started again, of who has it still. */
+static void want_lost(uint32_t host)
+{
+        uint32_t first = pulls_below(world->host_count);
+
+        for (uint32_t number = 0; number < world->object_count; number++) {
+                const struct object *object = &world->objects[number];
+
+                if (object->id.epoch == world->hosts[object->home].epoch || pulls_room(host, number))
+                        continue;
+                for (uint32_t i = 0; i < world->host_count; i++) {
+                        uint32_t other = (first + i) % world->host_count;
+                        const struct room *room = other != host ? pulls_room(other, number) : NULL;
+
+                        if (room && room->is_ready) {
+                                pulls_want_of(host, number, other);
+                                return;
+                        }
+                }
+        }
+}
+
 static void live(uint32_t host)
 {
         if (world->hosts[host].stopped_until_us > world->now_us)
@@ -68,6 +90,7 @@ static void live(uint32_t host)
         case 0: put_some(host); break;
         case 1: case 2: case 3: case 4: if (world->object_count) pulls_want(host, some_object()); break;
         case 5: case 6: drop_some(host); break;
+        case 7: case 8: if (world->object_count) want_lost(host); break;
         default: break;
         }
 }
@@ -125,12 +148,13 @@ static void lose_all(void)
         }
 }
 
-struct sums { uint64_t ready, failed, renewed, reports, sends, staged, corrupt, given_up, failed_of[128]; };
+struct sums { uint64_t ready, failed, renewed, handed_on, reports, sends, staged, corrupt, given_up, failed_of[128]; };
 
 static void add(struct sums *sums)
 {
         sums->ready += world->ready;
         sums->renewed += world->renewed;
+        sums->handed_on += world->handed_on;
         sums->reports += world->reports;
         sums->sends += world->sends;
         sums->staged += world->staged;
@@ -175,15 +199,17 @@ static void test_seeds(void **state)
         for (uint64_t seed = first; seed < first + count; seed++)
                 play(seed, 2 + (uint32_t)(seed % 6), &sums);
         print_message("%lu plays: %lu pulls ready, %lu failed (%lu deadline, %lu gone, %lu device, %lu host, %lu corrupt), %lu "
-                      "sources reported, %lu chunks sent, %lu staged, %lu corrupt, %lu times given up, %lu renewed\n",
+                      "sources reported, %lu chunks sent, %lu staged, %lu corrupt, %lu times given up, %lu renewed, %lu of lost "
+                      "homes\n",
                       (unsigned long)count, (unsigned long)sums.ready, (unsigned long)sums.failed,
                       (unsigned long)sums.failed_of[PW_DEADLINE],
                       (unsigned long)sums.failed_of[PW_GONE], (unsigned long)sums.failed_of[PW_DEVICE_LOST],
                       (unsigned long)sums.failed_of[PW_HOST_LOST], (unsigned long)sums.failed_of[PW_PROTOCOL],
                       (unsigned long)sums.reports, (unsigned long)sums.sends, (unsigned long)sums.staged,
-                      (unsigned long)sums.corrupt, (unsigned long)sums.given_up, (unsigned long)sums.renewed);
+                      (unsigned long)sums.corrupt, (unsigned long)sums.given_up, (unsigned long)sums.renewed,
+                      (unsigned long)sums.handed_on);
         assert_true(one || (sums.ready > 20 * count && sums.failed > count && sums.reports > count && sums.staged > 10 * count &&
-                            sums.renewed > count / 2));
+                            sums.renewed > count / 2 && sums.handed_on > count / 4));
 }
 
 static void test_many_hosts(void **state)

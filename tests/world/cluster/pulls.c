@@ -124,11 +124,11 @@ void pulls_lose(uint32_t number)
         pulls_act(object->home);
 }
 
-void pulls_want(uint32_t host, uint32_t number)
+void pulls_want_of(uint32_t host, uint32_t number, uint32_t lender)
 {
         struct object *object = &world->objects[number];
         struct host *at = &world->hosts[host];
-        struct pw_pull_request request = { .id = object->id, .home = object->home, .bytes = object->bytes,
+        struct pw_pull_request request = { .id = object->id, .home = lender, .bytes = object->bytes,
                                            .now_us = world->now_us };
         struct room *room;
 
@@ -144,10 +144,14 @@ void pulls_want(uint32_t host, uint32_t number)
         pulls_act(host);
 }
 
+void pulls_want(uint32_t host, uint32_t object) { pulls_want_of(host, object, world->objects[object].home); }
+
 void pulls_drop(struct room *room)
 {
         uint32_t host = room->host;
 
+        if (room->is_ready)
+                pw_pull_spread_withdraw(world->hosts[host].spread, world->objects[room->object].id, PW_GONE);
         room->is_ready = false;
         withdraw(room, PW_GONE);
         if (room->pull)
@@ -198,7 +202,10 @@ static void ready(struct room *room)
                 pulls_must(room->content[chunk] == pulls_value(room->object, chunk), "readers see a byte that was not put");
         }
         room->is_ready = true;
+        assert_int_equal(pw_pull_spread_offer(world->hosts[room->host].spread, world->objects[room->object].id, room->number,
+                                              NULL), PW_OK);
         world->ready++;
+        world->handed_on += world->objects[room->object].id.epoch != world->hosts[world->objects[room->object].home].epoch;
         pulls_note("%u: ready", room->host);
 }
 

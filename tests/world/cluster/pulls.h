@@ -82,7 +82,7 @@ struct world {
         char *trace;             /* of messages and what is told; NULL: it is not wanted */
         size_t trace_bytes;
         uint64_t ready, failed[128], sends, reports, sends_of[HOSTS_MAX], staged, corrupt, given_up,
-                 renewed;
+                 renewed, handed_on;
 };
 extern struct world *world;
 
@@ -99,6 +99,7 @@ void pulls_kill_host(uint32_t host);
 uint32_t pulls_put(uint32_t home, uint64_t bytes, bool is_staged); /* which object it is */
 void pulls_lose(uint32_t object); /* its home has it no more */
 struct room *pulls_room(uint32_t host, uint32_t object); /* that is not let go of; NULL: none */
+void pulls_want_of(uint32_t host, uint32_t object, uint32_t lender); /* of who has a replica, where its home is lost */
 void pulls_want(uint32_t host, uint32_t object); /* somebody on that host reads it; nothing where it is being pulled */
 void pulls_drop(struct room *room); /* its last holder goes */
 void pulls_renew(uint32_t host, uint32_t home);
