@@ -104,6 +104,7 @@ mutate borrow/borrow_term.c 's/^        if \(!proxy \|\| proxy->lender != peer \
         'an answer is believed of a term that has ended'
 mutate borrow/borrow_term.c 's/ \&\& home->epoch == proxy->id.epoch\)/)/' 'a replica is opened again at a home that was started again'
 mutate borrow/borrow_term.c 's/^        pw_list_splice\(\&borrow->unsettled, \&peer->alone\);$//' 'a replica is not opened again when its home is met'
+mutate borrow/borrow_term.c 's/^        if \(renewed\) \{$/        if (renewed)\n                return PW_OK;\n        if (renewed) {/' 'that a home holds a replica again is not told'
 mutate borrow/borrow_term.c 's/(case PW_PROXY_RENEWING: return) settle_whole/\1 settle_lost/' 'a replica ends with its home'
 mutate borrow/borrow_term.c 's/^        pw_list_splice\(\&borrow->unsettled, \&peer->borrowed\);$//' 'what was borrowed outlives the term'
 mutate borrow/borrow_term.c 's/^        pw_proxy_unlist\(borrow, proxy\);$//' 'an open finds what was lost'
