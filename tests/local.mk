@@ -82,9 +82,11 @@ tests_world_cluster_borrow_world_test_LDADD = $(cluster_world_libs)
 # Hosts of cluster/: what they pull from each other.
 noinst_HEADERS += tests/world/cluster/pulls.h
 pull_world = tests/world/cluster/pulls.c tests/world/cluster/pulls_links.c tests/world/cluster/pulls_threads.c
-check_PROGRAMS += tests/world/cluster/pull_test tests/world/cluster/pull_world_test
-TESTS += tests/world/cluster/pull_test tests/world/cluster/pull_world_test
+pull_tests = tests/world/cluster/pull_test tests/world/cluster/pull_world_test tests/world/cluster/replica_test
+check_PROGRAMS += $(pull_tests)
+TESTS += $(pull_tests)
 tests_world_cluster_pull_test_SOURCES = tests/world/cluster/pull_test.c $(pull_world)
 tests_world_cluster_pull_test_LDADD = $(cluster_world_libs)
 tests_world_cluster_pull_world_test_SOURCES = tests/world/cluster/pull_world_test.c $(pull_world)
 tests_world_cluster_pull_world_test_LDADD = $(cluster_world_libs)
+tests_world_cluster_replica_test_LDADD = $(cluster_world_libs)

@@ -12,7 +12,7 @@ world=tests/world/cluster
 tests_of() {
         case $1 in
         pull/*) echo "cluster/pull/puller_test cluster/pull/source_test cluster/pull/spread_test $world/pull_test
-                cluster/pull/pull_memory_test $world/pull_world_test" ;;
+                $world/replica_test cluster/pull/pull_memory_test $world/pull_world_test" ;;
         *) echo "cluster/link/link_test cluster/link/peer_test $world/borrow_test cluster/borrow/borrow_pair_test
                 cluster/link/link_seeds_test $world/borrow_world_test" ;;
         esac
@@ -20,6 +20,7 @@ tests_of() {
 parts() {
         case $1 in
         cluster/link/*) echo cluster/link/link_ends_test.c ;;
+        "$world"/replica_test) ;;
         "$world"/pull_*) echo $world/pulls.c $world/pulls_links.c $world/pulls_threads.c ;;
         "$world"/borrow_world_test) echo $world/acts.c $world/hosts.c $world/store.c $world/clients.c ;;
         "$world"/*) echo $world/acts.c $world/hosts.c $world/store.c ;;
