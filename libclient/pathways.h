@@ -39,6 +39,7 @@ struct pw_stage;   /* calls of a program that share a quota; owned by its progra
 /* Attach to the daemon at `socket`. NULL: $PATHWAYS_SOCKET, then $XDG_RUNTIME_DIR/pathways/pathwaysd.sock, then
  * /run/pathways/pathwaysd.sock.
  * Errors:  PW_DAEMON_GONE (nobody answers there), PW_PROTOCOL (versions), PW_LIMIT, PW_DENIED,
+ *          PW_NOT_READY, PW_NOT_FOUND and PW_EXISTS (the host waits for its number in its cluster),
  *          PW_INVALID, PW_NO_MEMORY, PW_SYSTEM.   Blocks: up to 10 s. */
 PW_MUST_CHECK enum pw_status pw_connect(const char *socket, struct pw_session **ret_session, struct pw_error *ret_err);
 
@@ -174,7 +175,8 @@ PW_MUST_CHECK enum pw_status pw_name(struct pw_future *future, const char *name,
 PW_MUST_CHECK enum pw_status pw_unname(struct pw_session *session, const char *name, struct pw_error *ret_err);
 /* Take a reference to the object that `name` is bound to, waiting for it to be bound.
  * Own:     on PW_OK the caller holds *ret_future, one reference.
- * Errors:  PW_NOT_FOUND (timeout 0), PW_DEADLINE. */
+ * Errors:  PW_NOT_FOUND (timeout 0), PW_DEADLINE, PW_NOT_READY (timeout 0: metadata is away, another host may have bound it),
+ *          PW_UNSUPPORTED (another host has bound it, the text says which). */
 PW_MUST_CHECK enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t timeout_us,
                                        struct pw_future **ret_future, struct pw_error *ret_err);
 /* A further reference, which belongs to no session and ends `ttl_us` microseconds from now. Errors: PW_INVALID, PW_GONE. */

@@ -212,8 +212,8 @@ struct pw_store {
         struct pw_store_params params;
         struct pw_store_actions actions;
         struct pw_table sessions, segments, tenants;
-        struct pw_table names, namings, wanted, wanted_serials; /* name/: by name and by serial; those that are looked up */
-        struct pw_list name_asks, wanted_asks, names_open, names_later, name_told; /* to be asked; asked; later; answers */
+        struct pw_table names, namings, wanted, wanted_serials; /* name/: by tenant and name; by serial; looked up, likewise */
+        struct pw_list name_asks, wanted_asks, names_open, names_later, name_told;
         struct pw_handles extents, results;
         struct segment *last_segment; /* found last */
         struct session *last_session;

@@ -74,7 +74,8 @@ static void on_changed(struct pw_daemon *daemon, const struct pw_meta_event *eve
         if (daemon->store)
                 pw_store_name_lost(daemon->store, event->tenant, event->name, event->id, pw_now_us());
         pw_log(&daemon->log, PW_LOG_WARNING,
-               "name is another host's: it bound it first, and metadata had lost both tenant=%s name=%s id=%s version=%llu",
+               "a name is another host's, which bound it before this one did; metadata had lost both tenant=%s name=%s id=%s "
+               "version=%llu",
                event->tenant, event->name, pw_id_format(event->id, id), (unsigned long long)event->version);
 }
 

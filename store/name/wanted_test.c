@@ -55,9 +55,7 @@ static void assert_quiet(struct named *n)
 
 static void answer(struct named *n, uint64_t token, enum pw_name_outcome outcome, struct pw_id id)
 {
-        struct pw_name_answer said = { .token = token, .outcome = outcome, .id = id, .version = 1 };
-
-        pw_store_name_answered(n->f.store, &said, 1);
+        pw_store_name_answered(n->f.store, &(struct pw_name_answer){ token, outcome, id, .version = 1 }, 1);
 }
 
 /* The next who is told, and nobody else is. */

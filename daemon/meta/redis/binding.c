@@ -247,13 +247,23 @@ static bool do_part(struct pw_redis *redis, bool put, uint64_t before_us, uint64
         return false;
 }
 
-/* Each once: those that are put back have a later time. */
-void pw_redis_bindings_put(struct pw_redis *redis)
+/* Each once: those that were asked about have a later time. */
+static void do_all(struct pw_redis *redis, bool put)
 {
         uint64_t now_us = pw_now_us();
 
-        while (do_part(redis, true, now_us - 1, now_us)) {
+        while (do_part(redis, put, now_us - 1, now_us)) {
         }
+}
+
+void pw_redis_bindings_put(struct pw_redis *redis)
+{
+        do_all(redis, true);
+}
+
+void pw_redis_bindings_check(struct pw_redis *redis)
+{
+        do_all(redis, false);
 }
 
 void pw_redis_bindings_renew(struct pw_redis *redis, uint64_t now_us)

@@ -116,7 +116,7 @@ static void enter(struct pw_redis *redis, const struct pw_redis_said *said)
         pw_redis_name_keys(redis, state->incarnation);
         redis->member.settled_us = now_us + strtoull(said->words[3], NULL, 10) * 1000;
         if (pw_redis_member_step(&redis->member, PW_REDIS_ENTER, now_us)) {
-                redis->changes = 0;
+                redis->changes = redis->beat_overruled = 0;
                 pw_redis_table_read(redis);
         }
 }

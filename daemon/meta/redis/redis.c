@@ -99,12 +99,13 @@ static void act(struct pw_redis *redis, uint64_t now_us)
         }
 }
 
+/* What was changed since the last beat, by whoever did it. */
 static void on_beat(void *context, const struct pw_redis_said *said)
 {
         struct pw_redis *redis = context;
-        uint64_t version;
+        uint64_t version, overruled;
 
-        if (pw_redis_hear(redis, said) != PW_REDIS_OK || said->count != 3 || redis->member.state != PW_REDIS_IN)
+        if (pw_redis_hear(redis, said) != PW_REDIS_OK || said->count != 4 || redis->member.state != PW_REDIS_IN)
                 return;
         if (strtoull(said->words[1], NULL, 10) != redis->changes)
                 pw_redis_table_read(redis);
@@ -112,6 +113,10 @@ static void on_beat(void *context, const struct pw_redis_said *said)
         if (version != redis->beat_version)
                 pw_redis_tell(redis, PW_META_BOUND, NULL);
         redis->beat_version = version;
+        overruled = strtoull(said->words[3], NULL, 10);
+        if (overruled != redis->beat_overruled)
+                pw_redis_bindings_check(redis);
+        redis->beat_overruled = overruled;
 }
 
 static void beat(struct pw_redis *redis, uint64_t now_us)

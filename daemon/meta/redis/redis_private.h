@@ -99,7 +99,8 @@ struct pw_redis {
         struct pw_table bindings;   /* likewise */
         struct pw_list kept;        /* pw_redis_binding */
         uint64_t version;           /* the highest of a binding that was seen */
-        uint64_t beat_version;      /* what the last beat said: another one means that names were bound */
+        uint64_t beat_version;      /* what the last beat said: another one means that names were bound; */
+        uint64_t beat_overruled;    /* ... that an older binding took the place of a younger one, which may be ours */
 };
 
 /* redis.c: hear what an answer means beyond itself. */
@@ -130,6 +131,7 @@ void pw_redis_names_done(struct pw_redis *redis);
 /* binding.c */
 void pw_redis_binding_note(struct pw_redis *redis, const struct pw_redis_ask *ask);
 void pw_redis_bindings_put(struct pw_redis *redis);   /* all, as the server may have lost them */
+void pw_redis_bindings_check(struct pw_redis *redis); /* all: are they still there? */
 void pw_redis_bindings_renew(struct pw_redis *redis, uint64_t now_us); /* a part of those for which it is time */
 void pw_redis_bindings_done(struct pw_redis *redis);
 /* TENANT/NAME as the end of a key; what has another meaning in `tenant` is written %25 and %2F. Own: the caller's. NULL: no

@@ -5,7 +5,7 @@
  * learns so, and nothing is done. */
 #define CHECK \
         "local C, P, N, F = KEYS[1], KEYS[2], ARGV[3], ARGV[4]\n" \
-        "local c = redis.call('HMGET', C, 'incarnation', 'run', 'changes', 'version')\n" \
+        "local c = redis.call('HMGET', C, 'incarnation', 'run', 'changes', 'version', 'overruled')\n" \
         "if not c[1] then return {'EMPTY'} end\n" \
         "if c[1] ~= ARGV[1] then return {'OTHER', c[1]} end\n" \
         "if c[2] ~= ARGV[2] then return {'RUN'} end\n" \
@@ -102,7 +102,7 @@ static const char join[] =
 static const char beat[] =
         CHECK
         "if redis.call('GETEX', L, 'PX', ARGV[5]) ~= F then return {'FENCED'} end\n"
-        "return {'OK', c[3] or '0', c[4] or '0'}\n";
+        "return {'OK', c[3] or '0', c[4] or '0', c[5] or '0'}\n";
 
 /* ARGV: the last change that is known, how many at most. */
 static const char hosts[] =
@@ -155,14 +155,14 @@ static const char name[] =
 /* ARGV: what, triples of TENANT/NAME, id, version. Answers who is not kept: its place, and what the name is bound to. */
 static const char names[] =
         CHECK FENCE BOUND
-        "local out, put = {'OK'}, false\n"
+        "local out, put, overruled = {'OK'}, false, false\n"
         "for i = 6, #ARGV, 3 do\n"
         "  local K, id, mine = P .. ':name:' .. ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])\n"
         "  local is, version = bound(K)\n"
         "  if is == id then redis.call('PEXPIRE', K, DAY)\n"
         "  elseif ARGV[5] == 'put' and (not is or tonumber(version) > mine) then\n"
         "    redis.call('SET', K, string.format('%s %d %s', id, mine, c[2]), 'PX', DAY)\n"
-        "    put = true\n"
+        "    put, overruled = true, overruled or is\n"
         "  else\n"
         "    out[#out + 1] = (i - 6) / 3\n"
         "    out[#out + 1] = is or ''\n"
@@ -170,6 +170,7 @@ static const char names[] =
         "  end\n"
         "end\n"
         "if put then redis.call('HINCRBY', C, 'version', 1) end\n" /* who waits for one of them asks again */
+        "if overruled then redis.call('HINCRBY', C, 'overruled', 1) end\n" /* whose it was looks again at what it has */
         "return out\n";
 
 static const char *const texts[] = {
