@@ -85,7 +85,8 @@ struct pw_entry {
                 struct pw_loss_text loss;  /* SHARDED and LOST */
                 struct pw_home_place home; /* of a proxy */
         } body;
-        uint64_t label; /* producer's note for listings: 0, or the handle of the program that made it; of a proxy: pw_entry_home() */
+        /* The producer's note for listings: 0, or the handle of the program that made it. Of a proxy: see pw_entry_home(). */
+        uint64_t label;
 };
 _Static_assert(sizeof(struct pw_entry) == 64, "an entry is one line");
 

@@ -7,7 +7,7 @@ store_libstore_la_SOURCES = store/account/audit.c store/account/count.c store/ac
 	store/room/pages.c store/room/pass.c store/room/place.c store/room/refusal.c store/room/room.c store/room/search.c \
 	store/room/vain.c store/store.c
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
-noinst_HEADERS += store/account/quota.h store/action.h store/counts.h store/name.h store/name/name_private.h store/naming.h store/object.h store/object/step.h store/parts.h store/proxy.h store/state.h store/store.h
+noinst_HEADERS += store/account/quota.h store/action.h store/counts.h store/name.h store/name/name_private.h store/naming.h store/object.h store/object/moved.h store/object/step.h store/parts.h store/proxy.h store/state.h store/store.h
 EXTRA_DIST += store/README.md
 
 store_names = store/name/plain_test.c store/name/plain_test.h
@@ -28,7 +28,7 @@ store_object_future_test_SOURCES = store/object/future_test.c $(store_fixture)
 store_object_future_test_LDADD = $(store_test_libs)
 store_object_scan_test_SOURCES = store/object/scan_test.c $(store_fixture)
 store_object_scan_test_LDADD = $(store_test_libs)
-store_model_test_SOURCES = store/model_test.c store/model_test.h store/model_world_test.c $(store_names)
+store_model_test_SOURCES = store/model_test.c store/model_test.h store/model_proxy_test.c store/model_world_test.c $(store_names)
 store_model_test_LDADD = $(store_test_libs)
 store_name_lease_test_SOURCES = store/name/lease_test.c store/name/named_test.h $(store_fixture)
 store_name_lease_test_LDADD = $(store_test_libs)

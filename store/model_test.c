@@ -162,8 +162,8 @@ static void decide_results(struct world *world, struct run *run)
         for (uint32_t i = 0; i < run->result_count; i++)
                 pw_store_decide(
                         world->store, run->outputs[i],
-                        &(struct pw_decision){ .status = fails ? PW_FAILED : PW_OK, .text = "function a/b failed", .list = &shards.list,
-                                               .bytes = 4096 },
+                        &(struct pw_decision){ .status = fails ? PW_FAILED : PW_OK, .text = "function a/b failed",
+                                               .list = &shards.list, .bytes = 4096 },
                         world->now_us);
 }
 
@@ -198,7 +198,7 @@ static void turn(struct world *world)
                 struct run *run = &world->runs[i];
                 if (run->donates && !run->submitted) {
                         bool alone = pw_store_donated_alone(world->store, run->inputs[0]);
-                        if (holders_of(world, run->given))
+                        if (holders_of(world, run->given) || world->objects[run->given].proxy)
                                 assert_false(alone);
                         world->objects[run->given].final = alone;
                         world->donated += alone;
@@ -332,6 +332,8 @@ static void step(struct world *world)
                 pw_store_session_dead(world->store, world->ended[--world->ended_count], world->now_us);
         } else if (what < 90) {
                 end_run(world);
+        } else if (what < 94) {
+                model_proxy(world, client);
         }
         model_do_actions(world);
         if (model_dice(world, 4) == 0)
@@ -419,11 +421,11 @@ static void one_seed(uint64_t seed)
                         check(world);
         }
         print_message("puts %llu grants %llu looks %llu refusals %llu opened %llu reopened %llu payloads %llu cancels %llu donated "
-                      "%llu\n",
+                      "%llu proxies %llu backed %llu\n",
                       (unsigned long long)world->puts, (unsigned long long)world->grants, (unsigned long long)world->looks,
                       (unsigned long long)world->refusals, (unsigned long long)world->opened, (unsigned long long)world->reopened,
                       (unsigned long long)world->freed_payloads, (unsigned long long)world->cancels,
-                      (unsigned long long)world->donated);
+                      (unsigned long long)world->donated, (unsigned long long)world->proxies, (unsigned long long)world->backed);
         close_world(world);
         free(world);
 }

@@ -69,6 +69,7 @@ struct object {
         struct pw_entry *entry;
         int payload; /* 0: none; 1: claimed; 2: freed */
         bool final;  /* donated for good */
+        bool proxy;  /* `payload` is its number */
 };
 
 struct run {
@@ -107,7 +108,7 @@ struct world {
                 struct pw_entry *entries;
         } old[4096];
         uint32_t old_count;
-        uint64_t grants, refusals, looks, cancels, freed_payloads, puts, opened, reopened, donated;
+        uint64_t grants, refusals, looks, cancels, freed_payloads, puts, opened, reopened, donated, proxies, backed;
 };
 
 /* A store, its memory, and clients with a segment each, from a seed. */
@@ -129,6 +130,9 @@ void model_look(struct world *world);
 void model_publish(struct client *client, uint32_t object, bool ref);
 /* Is the entry still of this object? */
 bool model_names_it(const struct object *object);
+/* A proxy is made by the client's thread, or one hears of its object; it ends. */
+void model_proxy(struct world *world, struct client *client);
+void model_proxy_freed(struct world *world, uint64_t number);
 /* What a client holds is there. */
 void model_check_held(struct world *world);
 void model_hold_it(struct client *client, uint32_t object, bool created);

@@ -191,6 +191,7 @@ void model_do_actions(struct world *world)
                         break;
                 case PW_STORE_PUNCH: model_punch(world, action.owner, action.bytes); break;
                 case PW_STORE_FREE_RESULT: free_result(world, action.payload); break;
+                case PW_STORE_FREE_PROXY: model_proxy_freed(world, action.number); break;
                 case PW_STORE_CANCEL_RUN: cancel_run(world, action.number); break;
                 case PW_STORE_SEGMENT_IDLE: segment_idle(world, action.segment); break;
                 case PW_STORE_END_SESSION:
@@ -290,7 +291,7 @@ static uint32_t note_object(struct world *world, uint32_t segment, uint32_t slot
                 assert_false(world->objects[i].segment == segment && world->objects[i].slot == slot &&
                              world->objects[i].generation == generation);
         assert_true(world->object_count < OBJECTS);
-        world->objects[world->object_count] = (struct object){ segment, slot, generation, entry, 0, false };
+        world->objects[world->object_count] = (struct object){ segment, slot, generation, entry, 0, false, false };
         return world->object_count++;
 }
 

@@ -84,9 +84,6 @@ void pw_scan_segment_end(struct segment *segment);
 /* The slot of the futures segment that was granted to the session, and that nobody has claimed yet. Errors: PW_PROTOCOL. */
 enum pw_status pw_future_granted(struct pw_store *store, uint32_t session, struct pw_cell cell, struct pw_object **ret_object,
                                  struct pw_error *ret_err);
-/* A list of one shard, which has all of the value; where that is is up to the caller. */
-union whole_list { struct pw_shard_list list; char space[PW_SHARD_LIST_BYTES(1)]; };
-void pw_future_whole_list(union whole_list *whole, uint8_t dtype, const struct pw_dims *dims);
 void pw_future_give_body(struct segment *segment, struct pw_object *object);
 uint64_t pw_future_body_bytes(const struct segment *segment, const struct pw_object *object); /* that it has of the arena */
 /* Another list of shards for the same bytes. False: the arena has no space, nothing changed. */
@@ -101,17 +98,6 @@ void pw_watch_end(struct pw_store *store, struct pw_object *object, bool tell);
 bool pw_idle_add(struct idle_pages *idle, uint64_t offset, uint64_t bytes); /* false: out of memory */
 uint64_t pw_idle_overlap(const struct idle_pages *idle, uint64_t offset, uint64_t bytes);
 bool pw_idle_cut(struct idle_pages *idle, uint64_t offset, uint64_t bytes); /* false: out of memory, nothing changed */
-
-/* move.c */
-struct pw_ref *pw_move_backing_ref(const struct pw_object *object); /* its claim of the object that it lies in; NULL: in none */
-void pw_move_leave(struct pw_store *store, struct pw_object *object); /* its rooms, or the one that it lies in */
-
-/* Where what a client or the daemon put lies, by what was granted: its entry is only a claim. False: that cannot be. */
-bool pw_move_put_place(struct pw_store *store, const struct pw_object *with, struct pw_shard_place *ret_place);
-
-/* proxy.c */
-void pw_proxy_give_up(struct pw_store *store, struct pw_object *object); /* PENDING, and nobody refers to it */
-void pw_proxy_clear(struct pw_store *store, struct pw_object *object);   /* it goes */
 
 /* refusal.c */
 static inline uint64_t pw_store_room_bytes(const struct pw_room_request *ask)

@@ -14,10 +14,11 @@ struct pw_dsession;
 struct pw_object;
 
 struct pw_foreign {
-        /* The proxy of the id, an object of another host or of an earlier epoch of this one, of the tenant of that name; NULL, of any.
-         * NULL: nobody here holds it. */
+        /* The proxy of the id, an object of another host or of an earlier epoch of this one, in the tenant of that name; NULL, in
+         * any. NULL: nobody here holds it. */
         struct pw_object *(*find)(struct pw_daemon *daemon, const char *tenant, struct pw_id id);
-        /* The session opens such an id: answered by pw_session_reply_object(), and the session holds it from then on; or an error. */
+        /* The session opens such an id: answered by pw_session_reply_object(), and the session holds it from then on; or by an
+         * error. */
         void (*open)(struct pw_dsession *session, uint64_t request, struct pw_id id, uint64_t until_us);
         /* It wants the bytes of a proxy that are not here: answered when they are, or when the proxy is decided otherwise; or an
          * error. */

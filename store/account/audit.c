@@ -1,4 +1,5 @@
 /* Audit: every byte of host memory under one term, each counted from its own records; claims that add up. */
+#include "store/object/moved.h"
 #include "store/parts.h"
 
 #include <stdio.h>

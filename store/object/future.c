@@ -1,4 +1,5 @@
 /* Futures of programs: claimed by a run, decided once; their shard lists and error texts. */
+#include "store/object/moved.h"
 #include "store/object/step.h"
 #include "store/parts.h"
 

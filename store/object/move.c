@@ -3,6 +3,7 @@
  * Only a result can move, for its entry and its list of shards are the daemon's, and only while nobody reads it: the caller holds
  * it once, names and leases do not read, and whoever took a reference before the scan is counted by it. Who comes later reads the
  * new list. */
+#include "store/object/moved.h"
 #include "store/parts.h"
 
 #include <stddef.h>
@@ -96,7 +97,8 @@ static enum pw_status check_result(struct pw_store *store, uint32_t number, cons
         if (object->donated)
                 return pw_error_set(ret_err, PW_DONATED_USE, "%s: it was given to a run", id);
         if (object->proxied)
-                return pw_error_set(ret_err, PW_BUSY, "%s: it cannot be moved, for it is of another host, where others may hold it", id);
+                return pw_error_set(ret_err, PW_BUSY, "%s: it cannot be moved, for it is of another host, where others may hold it",
+                                    id);
         status = check_ready(store, object, ret_err);
         return status == PW_OK && looked ? check_alone(store, object, number, ret_err) : status;
 }

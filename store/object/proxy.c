@@ -1,6 +1,7 @@
 /* Proxies: slots that stand for objects of other hosts, from their claim to their end. */
 #include "store/proxy.h"
 
+#include "store/object/moved.h"
 #include "store/object/step.h"
 
 static uint64_t word_of(struct pw_store *store, const struct pw_object *object)
@@ -86,7 +87,8 @@ enum pw_status pw_store_proxy_back(struct pw_store *store, struct pw_object *pro
 void pw_proxy_give_up(struct pw_store *store, struct pw_object *object)
 {
         tell_free(store, object);
-        pw_store_decide(store, object, &(struct pw_decision){ .status = PW_CANCELLED, .text = "nobody on this host wanted it any more" },
+        pw_store_decide(store, object,
+                        &(struct pw_decision){ .status = PW_CANCELLED, .text = "nobody on this host wanted it any more" },
                         store->now_us);
 }
 

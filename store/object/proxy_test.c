@@ -67,8 +67,9 @@ static struct place back(struct host *h, struct place place)
 {
         struct place whole = replica(h, 0, BYTES);
 
-        assert_int_equal(pw_store_proxy_back(h->f.store, fixture_known(&h->f, place), fixture_known(&h->f, whole), h->f.now_us, NULL),
-                         PW_OK);
+        struct pw_object *object = fixture_known(&h->f, place);
+
+        assert_int_equal(pw_store_proxy_back(h->f.store, object, fixture_known(&h->f, whole), h->f.now_us, NULL), PW_OK);
         fixture_drop(&h->f, h->daemon, whole);
         fixture_check(&h->f);
         return whole;
@@ -226,8 +227,8 @@ static void test_failed(void **state)
         (void)state;
         open_host(&h);
         place = proxy(&h, 0);
-        pw_store_decide(h.f.store, fixture_known(&h.f, place), &(struct pw_decision){ .status = PW_FAILED, .text = "function a/b failed" },
-                        h.f.now_us);
+        pw_store_decide(h.f.store, fixture_known(&h.f, place),
+                        &(struct pw_decision){ .status = PW_FAILED, .text = "function a/b failed" }, h.f.now_us);
         assert_int_equal(pw_word_error(pw_entry_load(place.entry)), PW_FAILED);
         assert_string_equal(h.f.futures.base + place.entry->room_offset, "function a/b failed");
         assert_true(place.entry->is_proxy && pw_id_equal(pw_entry_home(place.entry), home));

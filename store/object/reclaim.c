@@ -1,5 +1,6 @@
 /* Reclaim: what lost its last reference is swapped to CLOSING; after the rings of who may refer to it were read once more it is
  * freed, or was reopened. */
+#include "store/object/moved.h"
 #include "store/object/step.h"
 #include "store/parts.h"
 
