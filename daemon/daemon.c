@@ -12,7 +12,7 @@
 #include "daemon/http/http.h"
 #include "daemon/inspect/observer.h"
 #include "daemon/memory/audit.h"
-#include "daemon/memory/frozen.h"
+#include "daemon/memory/freezer/frozen.h"
 #include "daemon/memory/limits.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"

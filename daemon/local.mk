@@ -19,7 +19,8 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/inspect/why/why.c daemon/inspect/why/why_device.c daemon/inspect/why/why_host.c \
 	daemon/inspect/why/why_memory.c daemon/inspect/why/why_process.c daemon/inspect/why/why_run.c daemon/install.c \
 	daemon/loop/heap.c daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
-	daemon/memory/frozen.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
+	daemon/memory/freezer/freezer.c daemon/memory/freezer/frozen.c daemon/memory/freezer/proxies.c \
+	daemon/memory/freezer/replica.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
 	daemon/memory/segment.c daemon/memory/worker.c daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c \
 	daemon/meta/own.c daemon/meta/place.c daemon/settings/metadata.c \
 	$(redis_sources) \
@@ -46,7 +47,8 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/inspect/list.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
 	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h \
 	daemon/inspect/waits.h daemon/inspect/why/why.h daemon/install.h daemon/loop.h daemon/loop/heap.h daemon/loop/timer.h \
-	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/frozen.h \
+	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/freezer/freezer.h daemon/memory/freezer/frozen.h \
+	daemon/memory/freezer/proxies.h daemon/memory/freezer/replica.h \
 	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
 	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carried.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h daemon/meta/own.h daemon/meta/place.h \
 	daemon/settings/metadata.h daemon/meta/redis/address.h \

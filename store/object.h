@@ -8,6 +8,7 @@
 
 #include "base/id.h"
 #include "plane/entry.h"
+#include "plane/ring.h"
 
 struct pw_store;
 struct pw_ref;
@@ -59,7 +60,12 @@ const struct pw_shard_list *pw_object_list(struct pw_store *store, const struct 
 struct pw_id pw_object_id(struct pw_store *store, const struct pw_object *object);
 /* The run that makes, or made, it; 0: none. */
 static inline uint64_t pw_object_run(const struct pw_object *object) { return object->proxied ? 0 : object->run; }
-/* Where it lies here, as number of an owner. */
+/* Where it lies here, as the rings name it. */
+static inline struct pw_cell pw_object_cell(const struct pw_object *object)
+{
+        return pw_cell_object(0, object->segment, object->slot, object->generation);
+}
+/* The same as number of an owner. */
 static inline uint64_t pw_object_place(const struct pw_object *object) { return (uint64_t)object->segment << 24 | object->slot; }
 const char *pw_object_tenant(struct pw_store *store, const struct pw_object *object);
 /* The room that was granted with the slot of what a client put; what its entry says is only a claim. bytes 0: there is none. */

@@ -10,7 +10,7 @@
 #include "daemon/client/name.h"
 #include "daemon/client/observer.h"
 #include "daemon/client/transfer.h"
-#include "daemon/memory/frozen.h"
+#include "daemon/memory/freezer/frozen.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
 #include "daemon/module/module.h"

@@ -6,7 +6,7 @@
 #include "daemon/client/client.h"
 #include "daemon/client/scan.h"
 #include "daemon/memory/backing.h"
-#include "daemon/memory/frozen.h"
+#include "daemon/memory/freezer/freezer.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/recount.h"
 #include "daemon/memory/segment.h"

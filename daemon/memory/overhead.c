@@ -6,7 +6,7 @@
 #include "daemon/child/child.h"
 #include "daemon/session/session.h"
 #include "daemon/session/kept.h"
-#include "daemon/memory/frozen.h"
+#include "daemon/memory/freezer/freezer.h"
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
 #include "daemon/module/module.h"

@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "daemon/session/kept.h"
 #include "daemon/session/session.h"
-#include "daemon/memory/frozen.h"
+#include "daemon/memory/freezer/freezer.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"

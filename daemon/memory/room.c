@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/memory/frozen.h"
 #include "daemon/memory/segment.h"
 #include "daemon/session/output.h"
 #include "daemon/wait.h"
@@ -13,7 +12,7 @@ struct pw_room_wait {
         uint32_t session, lane;
         uint64_t id, token; /* of the request */
         uint64_t bytes, since_us, until_us;
-        struct pw_frozen *frozen; /* that it is for; NULL: the session's own */
+        struct pw_room_taker *taker; /* that it is for; NULL: the session's own */
 };
 
 static bool valid(const Pathways__Wire__RoomRequest *request)
@@ -23,28 +22,31 @@ static bool valid(const Pathways__Wire__RoomRequest *request)
 }
 
 /* A record of who waits, by a new token; NULL: out of memory. */
-static struct pw_room_wait *note_wait(struct pw_dsession *session, const struct pw_room_wait *like)
+static struct pw_room_wait *note_wait(struct pw_daemon *daemon, struct pw_dsession *session, const struct pw_room_wait *like)
 {
         struct pw_room_wait *wait = malloc(sizeof *wait);
 
         if (!wait)
                 return NULL;
         *wait = *like;
-        wait->session = session->number;
-        wait->token = ++session->daemon->memory.next_token;
-        if (pw_table_put(&session->daemon->memory.room_tokens, wait->token, wait)) {
-                pw_list_append(&session->room_waits, &wait->of_session);
+        pw_list_init(&wait->of_session);
+        wait->token = ++daemon->memory.next_token;
+        if (pw_table_put(&daemon->memory.room_tokens, wait->token, wait)) {
+                if (session)
+                        pw_list_append(&session->room_waits, &wait->of_session);
+                wait->session = session ? session->number : 0;
                 return wait;
         }
         free(wait);
         return NULL;
 }
 
-uint64_t pw_rooms_wait_for(struct pw_dsession *session, struct pw_frozen *frozen, uint32_t lane, uint64_t bytes, uint64_t until_us)
+uint64_t pw_rooms_wait_for(struct pw_daemon *daemon, const struct pw_room_for *room)
 {
         const struct pw_room_wait *wait =
-                note_wait(session, &(struct pw_room_wait){ .lane = lane, .bytes = bytes, .since_us = pw_now_us(),
-                                                           .until_us = until_us, .frozen = frozen });
+                note_wait(daemon, room->session, &(struct pw_room_wait){ .lane = room->lane, .bytes = room->bytes,
+                                                                         .since_us = pw_now_us(), .until_us = room->until_us,
+                                                                         .taker = room->taker });
 
         return wait ? wait->token : 0;
 }
@@ -66,7 +68,7 @@ void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire
                 pw_session_reply_error(session, id, status, err.text);
                 return;
         }
-        wait = note_wait(session,
+        wait = note_wait(daemon, session,
                          &(struct pw_room_wait){ .lane = request->lane, .id = id, .bytes = request->room_bytes, .since_us = now_us,
                                                           .until_us = request->timeout_us < 0 ? UINT64_MAX :
                                                           now_us + (uint64_t)request->timeout_us });
@@ -114,14 +116,14 @@ void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *act
 
         if (wait)
                 pw_list_remove(&wait->of_session);
-        if (wait && wait->frozen)
-                pw_frozen_room(daemon, wait->frozen, action);
+        if (wait && wait->taker)
+                wait->taker->answer(daemon, wait->taker, action);
         else if (session && action->kind == PW_STORE_REFUSE)
                 pw_session_reply_error(session, wait->id, action->status,
                                        action->text ? action->text : pw_status_text(action->status));
         else if (session)
                 send_grant(session, wait->id, action);
-        else if (!wait && action->kind == PW_STORE_GRANT) /* the session has ended since; that of a frozen put is another one's */
+        else if (!wait && action->kind == PW_STORE_GRANT) /* the session has ended since; or who asked has taken it back */
                 pw_store_extent_end(daemon->store, &action->grant, pw_now_us());
         free(wait);
 }
@@ -145,8 +147,18 @@ void pw_rooms_each_wait(struct pw_daemon *daemon, const struct pw_dsession *sess
 static void free_wait(struct pw_room_wait *wait)
 {
         pw_list_remove(&wait->of_session);
-        if (wait->frozen)
-                pw_frozen_free(wait->frozen);
+        if (wait->taker)
+                wait->taker->drop(wait->taker);
+        free(wait);
+}
+
+void pw_rooms_cancel(struct pw_daemon *daemon, uint64_t token)
+{
+        struct pw_room_wait *wait = pw_table_remove(&daemon->memory.room_tokens, token);
+
+        pw_store_room_cancel(daemon->store, token);
+        if (wait)
+                pw_list_remove(&wait->of_session);
         free(wait);
 }
 

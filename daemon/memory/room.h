@@ -5,9 +5,21 @@
 
 #include "daemon/session/output.h"
 
-/* Room of a freezer for a frozen put: what a session waits for, and answered by pw_frozen_room(). 0: out of memory. */
-struct pw_frozen;
-uint64_t pw_rooms_wait_for(struct pw_dsession *session, struct pw_frozen *frozen, uint32_t lane, uint64_t bytes, uint64_t until_us);
+/* Who asked the store for room himself, by a token of pw_rooms_wait_for(). Each is told once, either way; a `drop` is that of its
+ * session, or of the daemon. */
+struct pw_room_taker {
+        void (*answer)(struct pw_daemon *daemon, struct pw_room_taker *taker_take, const struct pw_store_action *action);
+        void (*drop)(struct pw_room_taker *taker_take);
+};
+struct pw_room_for {
+        struct pw_dsession *session; /* that waits, as for its own; NULL: none does */
+        struct pw_room_taker *taker;
+        uint32_t lane;               /* of the session */
+        uint64_t bytes, until_us;
+};
+uint64_t pw_rooms_wait_for(struct pw_daemon *daemon, const struct pw_room_for *room); /* 0: out of memory */
+/* The request is taken back: its taker is told nothing any more. */
+void pw_rooms_cancel(struct pw_daemon *daemon, uint64_t token);
 void pw_rooms_ask(struct pw_dsession *session, uint64_t id, const Pathways__Wire__RoomRequest *request);
 void pw_rooms_answer(struct pw_daemon *daemon, const struct pw_store_action *action);
 /* Requests that wait, of `session` or of all (NULL). */

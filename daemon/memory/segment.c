@@ -27,7 +27,7 @@ static enum pw_status make_memory(struct pw_segment *segment, struct pw_error *r
         if (status != PW_OK || layout->kind == PW_SEGMENT_DEVICE)
                 return status;
         window = pw_backed_window(&segment->backed);
-        if (layout->kind == PW_SEGMENT_CLIENT)
+        if (layout->kind == PW_SEGMENT_CLIENT && !segment->backed.backing->frozen)
                 window.bytes = layout->room_offset;
         return pw_map_window(&window, true, &segment->map, ret_err);
 }

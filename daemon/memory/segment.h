@@ -11,7 +11,7 @@ struct pw_segment {
         struct pw_segment_layout layout;
         struct pw_backed backed; /* its memory; a CLIENT's is made by its session */
         struct pw_list of_backing; /* a session's; else alone */
-        struct pw_map map;     /* CLIENT: entries; FUTURES: all; DEVICE: none */
+        struct pw_map map;     /* CLIENT: entries; FUTURES, and what only the daemon writes: all; DEVICE: none */
         struct pw_tenant *tenant;
         uint32_t session;      /* CLIENT */
         uint32_t device;       /* DEVICE */

@@ -10,7 +10,7 @@
 #include "daemon/session/tenant.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/backing.h"
-#include "daemon/memory/frozen.h"
+#include "daemon/memory/freezer/frozen.h"
 #include "daemon/memory/limits.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/thread.h"

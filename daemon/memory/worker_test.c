@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/backing.h"
-#include "daemon/memory/frozen.h"
+#include "daemon/memory/freezer/frozen.h"
 #include "daemon/memory/limits.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/worker.h"

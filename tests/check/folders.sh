@@ -14,7 +14,7 @@ client
 settings
 work work/shape
 peer
-memory
+memory memory/freezer
 module
 child
 board

@@ -1,0 +1,96 @@
+/* Slots for proxies, one at a time for each lane of a freezer. */
+#include "daemon/memory/freezer/proxies.h"
+
+#include "base/memory.h"
+#include "daemon/memory/freezer/freezer.h"
+#include "daemon/memory/room.h"
+#include "daemon/memory/segment.h"
+#include "store/proxy.h"
+
+/* One that waits for its slot. */
+struct slot_wait {
+        struct pw_room_taker taker;
+        struct pw_freezer *freezer;
+        uint32_t lane;
+        struct pw_proxy_want want;
+};
+
+static void free_wait(struct slot_wait *wait)
+{
+        pw_freezer_give_lane(wait->freezer, wait->lane);
+        free(wait);
+}
+
+static void drop_wait(struct pw_room_taker *taker) { free_wait(pw_list_item(taker, struct slot_wait, taker)); }
+
+/* The extent goes with the slot; if that was not claimed, at once. */
+static enum pw_status claim_slot(struct pw_daemon *daemon, const struct slot_wait *wait, const struct pw_store_grant *grant,
+                                 struct pw_object **ret_object, struct pw_error *ret_err)
+{
+        const struct pw_segment *futures = wait->freezer->tenant->futures;
+        uint64_t word = pw_entry_load(pw_map_entry(&futures->map, grant->first_slot));
+        struct pw_proxy_slot slot = { .session = wait->freezer->session, .home = wait->want.home, .number = wait->want.number,
+                                      .cell = pw_cell_object(0, futures->number, grant->first_slot, pw_word_generation(word)) };
+        enum pw_status status;
+
+        /* The claim comes first: what is no proxy yet says nothing of its end. */
+        if (!pw_store_find(daemon->store, 0, futures->number, grant->first_slot, pw_word_generation(word)))
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd has lost a slot for an object of another host");
+        status = pw_store_proxy(daemon->store, &slot, ret_object, ret_err);
+        if (status == PW_OK)
+                status = pw_freezer_hold(daemon, *ret_object, ret_err);
+        return status;
+}
+
+static void take_slot(struct pw_daemon *daemon, struct pw_room_taker *taker, const struct pw_store_action *action)
+{
+        struct slot_wait *wait = pw_list_item(taker, struct slot_wait, taker);
+        struct pw_proxy_want want = wait->want;
+        struct pw_object *object = NULL;
+        struct pw_error err;
+        enum pw_status status;
+
+        if (action->kind == PW_STORE_GRANT) {
+                status = claim_slot(daemon, wait, &action->grant, &object, &err);
+                pw_store_extent_end(daemon->store, &action->grant, pw_now_us());
+        } else {
+                status = pw_error_set(&err, action->kind == PW_STORE_REFUSE ? action->status : PW_NO_SPACE, "%s",
+                                      action->text ? action->text : "the slot for an object of another host was taken back");
+        }
+        free_wait(wait);
+        want.made(want.context, status == PW_OK ? object : NULL, &err);
+}
+
+static enum pw_status no_memory(struct pw_error *ret_err)
+{
+        return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for an object of another host");
+}
+
+enum pw_status pw_proxies_make(struct pw_daemon *daemon, const struct pw_proxy_want *want, struct pw_error *ret_err)
+{
+        struct slot_wait *wait = calloc(1, sizeof *wait);
+        enum pw_status status = wait ? pw_freezer_of(daemon, want->tenant, &wait->freezer, ret_err)
+                                     : no_memory(ret_err);
+        uint64_t token;
+
+        if (status == PW_OK)
+                status = pw_freezer_take_lane(wait->freezer, "objects of other hosts", &wait->lane, ret_err);
+        if (status != PW_OK) {
+                free(wait);
+                return status;
+        }
+        wait->taker = (struct pw_room_taker){ take_slot, drop_wait };
+        wait->want = *want;
+        token = pw_rooms_wait_for(daemon, &(struct pw_room_for){ .taker = &wait->taker, .until_us = want->until_us });
+        if (!token) {
+                free_wait(wait);
+                return no_memory(ret_err);
+        }
+        pw_store_room_request(daemon->store, &(struct pw_room_request){ .token = token, .session = wait->freezer->session,
+                                                                        .lane = wait->lane, .futures = true, .count = 1,
+                                                                        .now_us = pw_now_us(), .deadline_us = want->until_us });
+        daemon->loop.more = true;
+        return PW_OK;
+}
+
+void pw_proxies_handed_out(struct pw_daemon *daemon, struct pw_object *object) { pw_freezer_let_go(daemon, object); }
