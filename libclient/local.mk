@@ -1,7 +1,7 @@
 # libclient: libclient.la is everything, for executor, cli and tests; libpathways.la exports what the public headers declare.
 # libclient_core.la has the objects of this folder alone: libtool would put those of nested archives into a shared library twice.
 noinst_LTLIBRARIES += libclient/libclient_core.la libclient/libclient.la
-libclient_libclient_core_la_SOURCES = libclient/lane.c libclient/listing.c libclient/object/frozen.c libclient/object/future.c \
+libclient_libclient_core_la_SOURCES = libclient/lane.c libclient/listing.c libclient/object/frozen.c libclient/object/foreign.c libclient/object/future.c \
 	libclient/object/get.c libclient/object/name.c libclient/object/notify.c libclient/object/open.c libclient/object/put.c \
 	libclient/object/relocate.c libclient/object/unref.c libclient/object/value.c libclient/object/wait.c \
 	libclient/params.c libclient/program/cancel.c libclient/program/compile.c libclient/program/program.c libclient/program/run.c \
@@ -11,7 +11,7 @@ libclient_libclient_core_la_SOURCES = libclient/lane.c libclient/listing.c libcl
 libclient_parts = libclient/libclient_core.la wire/libwire.la plane/libplane.la base/libbase.la
 libclient_libclient_la_SOURCES =
 libclient_libclient_la_LIBADD = $(libclient_parts)
-noinst_HEADERS += libclient/lane.h libclient/listing.h libclient/object/frozen.h libclient/object/future.h \
+noinst_HEADERS += libclient/lane.h libclient/listing.h libclient/object/frozen.h libclient/object/foreign.h libclient/object/future.h \
 	libclient/object/notify.h libclient/object/unref.h libclient/params.h libclient/program/program.h libclient/room.h libclient/session.h \
 	libclient/slab.h libclient/socket/connection.h libclient/socket/connection_private.h libclient/socket/descriptor.h \
 	libclient/socket/outgoing.h libclient/socket/segment_map.h libclient/socket/socket.h libclient/uncancelled.h

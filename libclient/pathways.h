@@ -141,9 +141,10 @@ char *pw_id_format(struct pw_id id, char text[PW_ID_TEXT_BYTES]);
 PW_MUST_CHECK enum pw_status pw_id_parse(const char *text, struct pw_id *ret_id, struct pw_error *ret_err);
 
 /* Take a reference to an object of the same tenant, that is of this user, by id. The daemon is asked only for memory that this
- * process has not seen yet, and for an object that is just ending, donated or moved.
+ * process has not seen yet, for an object that is just ending, donated or moved, and for one of another host: then it asks that
+ * host, for up to 30 s.
  * Own:     on PW_OK the caller holds *ret_future, one reference.
- * Errors:  PW_GONE, PW_NOT_FOUND (of another tenant, too). */
+ * Errors:  PW_GONE, PW_NOT_FOUND (of another tenant, too); of another host: PW_HOST_LOST, PW_DEADLINE. */
 PW_MUST_CHECK enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_future **ret_future,
                                      struct pw_error *ret_err);
 

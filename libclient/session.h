@@ -114,7 +114,7 @@ static inline Pathways__Wire__ObjectId pw_wire_id(struct pw_id id)
         return wire;
 }
 /* A handle for an object that the session holds a reference to already. Errors: PW_NO_MEMORY, those of pw_session_segment(). */
-PW_MUST_CHECK enum pw_status pw_session_adopt(struct pw_session *session, const Pathways__Wire__ObjectId *object,
+PW_MUST_CHECK enum pw_status pw_session_adopt(struct pw_session *session, const Pathways__Wire__Object *object,
                                               struct pw_future **ret_future, struct pw_error *ret_err);
 
 /* Ask, and check that the reply's body is `body` (PATHWAYS__WIRE__REPLY__BODY__NOT_SET: any). */

@@ -11,6 +11,7 @@
 #ifndef PW_STORE_NAME_H
 #define PW_STORE_NAME_H
 
+#include "plane/ring.h"
 #include "store/naming.h"
 
 struct pw_object;
@@ -68,6 +69,7 @@ struct pw_name_told {
         bool found;         /* it waited for the name: `object` is what that is bound to, and the session holds it */
         bool elsewhere;     /* it looked the name up: `object` is what another host has bound it to, and nobody here holds it */
         struct pw_id object;
+        struct pw_cell cell; /* where that stands on this host */
         char text[500];     /* of an error */
 };
 /* The next answer. False: there is none. */

@@ -90,6 +90,7 @@ struct pw_object_row {
         const char *tenant;
         struct pw_charge charge;
         const struct pw_object *object; /* NULL: not known */
+        uint32_t segment;       /* where it stands on this host */
         const struct pw_entry *entry;
 };
 /* The next slots of a walk over all objects, so many at most, from *at: 0 is the beginning. True: there are more. What is there all

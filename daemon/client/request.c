@@ -4,12 +4,13 @@
 #include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/client/client.h"
+#include "daemon/client/object/foreign.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/scan.h"
-#include "daemon/client/move.h"
-#include "daemon/client/name.h"
+#include "daemon/client/object/move.h"
+#include "daemon/client/object/name.h"
 #include "daemon/client/observer.h"
-#include "daemon/client/transfer.h"
+#include "daemon/client/object/transfer.h"
 #include "daemon/memory/freezer/frozen.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
@@ -171,7 +172,7 @@ static void read_maker(struct pw_dsession *session, const Pathways__Wire__Object
         struct pw_object *object;
         struct pw_dsession *maker;
 
-        if (pw_object_by_id(session, id, &object, NULL) != PW_OK || object->run)
+        if (pw_object_by_id(session, id, &object, NULL) != PW_OK || pw_object_run(object))
                 return;
         maker = pw_session_get(&session->daemon->registry, object->grantee);
         if (maker)
@@ -185,6 +186,16 @@ static void take_cancel(struct pw_dsession *session, const Pathways__Wire__Reque
         if (session->ended)
                 return;
         pw_cancel_request(session, request->id, request->cancel);
+}
+
+static void take_object_open(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        pw_foreign_open(session, request->id, request->object_open);
+}
+
+static void take_object_fetch(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        pw_foreign_fetch(session, request->id, request->object_fetch);
 }
 
 static void take_move(struct pw_dsession *session, const Pathways__Wire__Request *request)
@@ -230,6 +241,8 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_LEASE, CLIENT, take_lease },
         { PATHWAYS__WIRE__REQUEST__BODY_TRANSFER, CLIENT, take_transfer },
         { PATHWAYS__WIRE__REQUEST__BODY_FREE, CLIENT, take_free },
+        { PATHWAYS__WIRE__REQUEST__BODY_OBJECT_OPEN, CLIENT, take_object_open },
+        { PATHWAYS__WIRE__REQUEST__BODY_OBJECT_FETCH, CLIENT, take_object_fetch },
         { PATHWAYS__WIRE__REQUEST__BODY_CANCEL, CLIENT, take_cancel },
         { PATHWAYS__WIRE__REQUEST__BODY_MOVE, CLIENT, take_move },
         { PATHWAYS__WIRE__REQUEST__BODY_LIST, CLIENT, take_list },

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/client/lane.h"
-#include "daemon/client/name.h"
+#include "daemon/client/object/name.h"
 #include "daemon/client/observer.h"
 #include "daemon/client/tenant.h"
 #include "daemon/closer.h"
@@ -13,6 +13,7 @@
 #include "daemon/meta/place.h"
 #include "daemon/own_file.h"
 #include "daemon/session/complaint.h"
+#include "daemon/session/foreign.h"
 #include "daemon/session/kept.h"
 #include "daemon/settings/operators.h"
 #include "daemon/work/ending.h"
@@ -372,6 +373,8 @@ static void hang_up(struct pw_dsession *session)
         pw_list_remove(&session->sending);
         shutdown(session->fd, SHUT_RDWR);
         pw_rooms_session_end(session);
+        if (session->daemon->registry.foreign)
+                session->daemon->registry.foreign->session_end(session);
         session->daemon->clients.observer->session_ended(session);
         pw_programs_session_end(session);
         pw_list_append(&session->daemon->clients.ended, &session->of_ended);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/memory/segment.h"
+#include "daemon/session/object.h"
 #include "store/name.h"
 
 #include <stdio.h>
@@ -18,10 +19,7 @@ enum pw_status pw_find_object(struct pw_dsession *session, const char *text, str
                 return pw_error_set(ret_err, PW_NOT_FOUND, "%.100s: neither an id nor a name of tenant %s", text,
                                     session->tenant->name);
         if (!object)
-                object = pw_store_find(store, session->operator_ ? 0 : session->number, pw_id_segment(id), pw_id_slot(id),
-                                       id.generation);
-        if (!object)
-                return pw_error_set(ret_err, PW_GONE, "%.100s: there is no such object (any more)", text);
+                return pw_object_of_id(session, id, ret_object, ret_err);
         *ret_object = object;
         return PW_OK;
 }
@@ -41,7 +39,7 @@ enum pw_status pw_find_device(const struct pw_daemon *daemon, const char *text, 
 
 const struct pw_shard_list *pw_find_shards(struct pw_daemon *daemon, const struct pw_object_row *row)
 {
-        struct pw_segment *segment = pw_segment_get(&daemon->memory, pw_id_segment(row->id));
+        struct pw_segment *segment = pw_segment_get(&daemon->memory, row->segment);
 
         if (!segment || segment->layout.kind != PW_SEGMENT_FUTURES || pw_word_state(row->word) != PW_ENTRY_READY ||
             !(pw_word_flags(row->word) & PW_ENTRY_SHARDED))
@@ -51,7 +49,7 @@ const struct pw_shard_list *pw_find_shards(struct pw_daemon *daemon, const struc
 
 char *pw_find_error_text(struct pw_daemon *daemon, const struct pw_object_row *row, char *text, size_t text_bytes)
 {
-        struct pw_segment *segment = pw_segment_get(&daemon->memory, pw_id_segment(row->id));
+        struct pw_segment *segment = pw_segment_get(&daemon->memory, row->segment);
         bool lost = pw_word_state(row->word) == PW_ENTRY_LOST;
         uint64_t offset = lost ? row->entry->body.loss.offset : row->entry->room_offset,
                  bytes = lost ? row->entry->body.loss.bytes : row->entry->bytes;

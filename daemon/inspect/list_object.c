@@ -44,7 +44,7 @@ static void list_host_shard(struct pw_lister *lister, const struct pw_object_row
         pw_rows_number(rows, "shard", 0);
         pw_rows_text(rows, "where", "h%u%s", lister->daemon->host, row->entry->is_inline ? ", in the entry" : "");
         pw_rows_number(rows, "bytes", row->bytes);
-        pw_rows_number(rows, "segment", pw_id_segment(row->id));
+        pw_rows_number(rows, "segment", row->segment);
         pw_rows_number(rows, "offset", row->entry->is_inline ? 0 : row->entry->room_offset);
 }
 
@@ -142,7 +142,7 @@ static void describe_maker(struct pw_rows *rows, const struct pw_object *object,
         const struct pw_image *image = program ? program->image : NULL;
         uint32_t node;
 
-        if (object->run)
+        if (pw_object_run(object))
                 pw_rows_number(rows, "run", object->run);
         if (program)
                 pw_rows_text(rows, "program", "%s", program->name);
@@ -178,6 +178,12 @@ static void describe_error(struct pw_lister *lister, const struct pw_object_row 
         pw_rows_text(lister->rows, "error", "%s", pw_find_error_text(lister->daemon, row, text, sizeof text));
 }
 
+/* Of a proxy: where it stands on this host. */
+static struct pw_id local_id(const struct pw_daemon *daemon, const struct pw_object *object)
+{
+        return pw_id_make(daemon->host, daemon->epoch, object->segment, object->slot, object->generation);
+}
+
 static void list_it(struct listed *listed, const struct pw_shard_list *list)
 {
         struct pw_lister *lister = listed->lister;
@@ -187,6 +193,8 @@ static void list_it(struct listed *listed, const struct pw_shard_list *list)
 
         begin_part(rows, "object");
         pw_rows_text(rows, "id", "%s", pw_id_format(listed->row.id, id));
+        if (listed->object->proxied)
+                pw_rows_text(rows, "local", "%s", pw_id_format(local_id(lister->daemon, listed->object), id));
         pw_list_value(lister, &listed->row);
         pw_rows_number(rows, "refs", listed->row.refs);
         describe_charge(lister, &listed->row, list);

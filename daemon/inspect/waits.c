@@ -2,7 +2,7 @@
 #include "daemon/inspect/waits.h"
 
 #include "base/memory.h"
-#include "daemon/client/name.h"
+#include "daemon/client/object/name.h"
 #include "daemon/memory/room.h"
 #include "daemon/work/program.h"
 

@@ -281,8 +281,12 @@ void pw_session_reply_ok(struct pw_dsession *session, uint64_t id)
         pw_session_reply(session, id, &reply, NULL, 0);
 }
 
-void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw_id object)
+void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw_id object, struct pw_cell cell)
 {
+        const struct pw_daemon *daemon = session->daemon;
+        struct pw_id here = pw_id_make(daemon->host, daemon->epoch, pw_cell_segment(cell), pw_cell_slot(cell),
+                                       pw_cell_generation(cell));
+        Pathways__Wire__ObjectCell local = PATHWAYS__WIRE__OBJECT_CELL__INIT;
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Object body = PATHWAYS__WIRE__OBJECT__INIT;
         Pathways__Wire__ObjectId wire = PATHWAYS__WIRE__OBJECT_ID__INIT;
@@ -291,6 +295,11 @@ void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw
         wire.epoch = object.epoch;
         wire.generation = object.generation;
         body.object = &wire;
+        local.segment = pw_cell_segment(cell);
+        local.slot = pw_cell_slot(cell);
+        local.generation = pw_cell_generation(cell);
+        if (!pw_id_equal(here, object))
+                body.local = &local;
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_OBJECT;
         reply.object = &body;
         pw_session_reply(session, id, &reply, NULL, 0);

@@ -5,6 +5,7 @@
 #define PW_DAEMON_SESSION_OUTPUT_H
 
 #include "daemon/session/session.h"
+#include "plane/ring.h"
 #include "wire/frame.h"
 #include "wire/pathways.pb-c.h"
 
@@ -14,7 +15,8 @@ void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__
 void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_status status, const char *text);
 /* Tell a connection that gets no session why: its handshake takes the first reply, whatever its id.   Blocks: never. */
 void pw_session_refuse(int fd, enum pw_status status, const char *text);
-void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw_id object); /* that it holds a reference to */
+/* That it holds a reference to: its id as people see it, and where it stands on this host. */
+void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw_id object, struct pw_cell cell);
 void pw_session_reply_ok(struct pw_dsession *session, uint64_t id);
 void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request);
 /* A frame without descriptors, packed ahead; NULL: out of memory, or larger than a frame may be. Own: the caller's, of malloc().

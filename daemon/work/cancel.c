@@ -18,7 +18,7 @@ static enum pw_status run_of_object(struct pw_dsession *session, const Pathways_
 
         if (status != PW_OK)
                 return status;
-        if (!object->run)
+        if (!pw_object_run(object))
                 return pw_error_set(ret_err, PW_INVALID, "%s: no run makes it, so there is none to cancel",
                                     pw_id_format(pw_object_id(daemon->store, object), text));
         *ret_run = pw_word_decided(pw_entry_load(pw_object_entry(daemon->store, object))) ? 0 : object->run;

@@ -32,10 +32,7 @@ static enum pw_status ask(const struct pw_future *staged, const struct pw_put_pa
         enum pw_status status = pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_OBJECT, &answer, ret_err);
         if (status != PW_OK)
                 return status;
-        if (answer.reply->object->object)
-                status = pw_session_adopt(session, answer.reply->object->object, ret_future, ret_err);
-        else
-                status = pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd froze a value but sent no id");
+        status = pw_session_adopt(session, answer.reply->object, ret_future, ret_err);
         pw_answer_done(&answer);
         return status;
 }

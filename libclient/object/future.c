@@ -2,7 +2,7 @@
 #include "libclient/object/future.h"
 
 #include "base/memory.h"
-#include "libclient/session.h"
+#include "libclient/object/foreign.h"
 
 static struct pw_future *slab_take(struct pw_client_lane *lane)
 {
@@ -53,12 +53,22 @@ void pw_future_fill(struct pw_future *future, const struct pw_client_segment *se
         atomic_store_explicit(&future->refs, 1, memory_order_relaxed);
 }
 
+bool pw_future_is_proxy(const struct pw_future *future)
+{
+        return pw_future_word(future) && future->entry->is_proxy && pw_future_segment(future)->kind == PW_SEGMENT_FUTURES;
+}
+
+struct pw_id pw_future_local_id(const struct pw_future *future)
+{
+        const struct pw_session *session = pw_future_session(future);
+        return pw_id_make(session->host, session->epoch, future->segment, future->slot, future->generation);
+}
+
 struct pw_id pw_future_id(const struct pw_future *future)
 {
         if (!pw_future_is_one(future) || !future->lane)
                 return (struct pw_id){ 0 };
-        const struct pw_session *session = pw_future_session(future);
-        return pw_id_make(session->host, session->epoch, future->segment, future->slot, future->generation);
+        return pw_future_is_proxy(future) ? pw_entry_home(future->entry) : pw_future_local_id(future);
 }
 
 struct pw_future *pw_ref(struct pw_future *future)

@@ -1,6 +1,7 @@
 /* Getting: views of what is mapped; split values gathered, partial ones reduced, in the order of their shards. */
 #include "base/layout.h"
 #include "base/memory.h"
+#include "libclient/object/foreign.h"
 #include "libclient/object/unref.h"
 #include "libclient/session.h"
 
@@ -120,7 +121,7 @@ static enum pw_status gather_init(struct gather *gather, struct pw_future *futur
         if (status != PW_OK)
                 return status;
         gather->future = future;
-        gather->element_bytes = pw_dtype_bytes((enum pw_dtype)gather->list->dtype);
+        gather->element_bytes = pw_list_element_bytes(gather->list);
         gather->whole = (struct pw_box){ .rank = gather->list->dims.rank };
         memcpy(gather->whole.size, gather->list->dims.dim, sizeof gather->whole.size);
         return pw_sharding_check(&gather->list->sharding, &gather->list->dims, gather->list->mesh, ret_err);
@@ -249,13 +250,21 @@ static enum pw_status await_value(struct pw_future *future, int64_t timeout_us, 
         if (status != PW_OK)
                 return status;
         uint64_t word = pw_future_word(future);
+        int64_t left_us = timeout_us;
         if (pw_word_state(word) != PW_ENTRY_READY) {
+                int64_t deadline_ns = pw_deadline_ns(timeout_us);
                 status = pw_future_await(future, timeout_us, &word, ret_err);
                 if (status != PW_OK)
                         return status;
                 if (pw_word_state(word) != PW_ENTRY_READY)
                         return pw_future_error(future, word, ret_err);
+                if (deadline_ns != INT64_MAX)
+                        left_us = pw_now_ns() + 1000 < deadline_ns ? (deadline_ns - pw_now_ns()) / 1000 : 1; /* 0 does not wait */
         }
+        if (pw_word_elsewhere(word) && pw_future_segment(future)->kind == PW_SEGMENT_FUTURES)
+                status = pw_future_fetch(future, left_us, &word, ret_err);
+        if (status != PW_OK)
+                return status;
         *ret_word = word;
         return PW_OK;
 }

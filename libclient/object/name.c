@@ -1,6 +1,6 @@
 /* Names, leases and transfers: what is asked of the daemon about who holds an object. */
 #include "libclient/listing.h"
-#include "libclient/session.h"
+#include "libclient/object/foreign.h"
 
 static enum pw_status name_check(const char *name, struct pw_error *ret_err)
 {
@@ -23,7 +23,7 @@ static enum pw_status tell_about(const struct pw_future *future, Pathways__Wire_
         enum pw_status status = pw_future_check(future, ret_err);
         if (status != PW_OK)
                 return status;
-        Pathways__Wire__ObjectId id = pw_wire_id(pw_future_id(future));
+        Pathways__Wire__ObjectId id = pw_wire_id(pw_future_local_id(future));
         *ret_id = &id;
         return pw_session_tell(pw_future_session(future), request, ret_err);
 }
@@ -82,10 +82,7 @@ enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t t
         pw_session_ref(session); /* pw_close() may come meanwhile */
         status = pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_OBJECT, &answer, ret_err);
         if (status == PW_OK) {
-                if (answer.reply->object->object)
-                        status = pw_session_adopt(session, answer.reply->object->object, ret_future, ret_err);
-                else
-                        status = pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd found name %s but sent no id", name);
+                status = pw_session_adopt(session, answer.reply->object, ret_future, ret_err);
                 pw_answer_done(&answer);
         }
         pw_session_unref(session);

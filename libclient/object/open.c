@@ -1,6 +1,6 @@
 /* References by id: the REF record is published, then the entry is looked at; the daemon is asked only under CLOSING. */
 #include "base/memory.h"
-#include "libclient/session.h"
+#include "libclient/object/foreign.h"
 
 static enum pw_status gone(struct pw_id id, struct pw_error *ret_err)
 {
@@ -8,14 +8,13 @@ static enum pw_status gone(struct pw_id id, struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_GONE, "%s: the object is gone", pw_id_format(id, text));
 }
 
+/* Of an object of this host. */
 static enum pw_status find_segment(struct pw_session *session, struct pw_id id, struct pw_client_segment **ret_segment,
                                    struct pw_error *ret_err)
 {
         char text[PW_ID_TEXT_BYTES];
         struct pw_client_segment *segment;
         pw_id_format(id, text);
-        if (pw_id_host(id) != session->host)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "%s: no such host in this cluster", text);
         if (id.epoch != session->epoch)
                 return pw_error_set(ret_err, PW_GONE, "%s: the pathwaysd that had it has ended", text);
         enum pw_status status = pw_session_refer(session, pw_id_segment(id), &segment, ret_err);
@@ -28,18 +27,21 @@ static enum pw_status find_segment(struct pw_session *session, struct pw_id id, 
         return PW_OK;
 }
 
-static bool is_moving(uint64_t word)
+/* One that is being opened: a proxy says that it is moving until its bytes are here, and that hinders nobody. */
+struct opened { struct pw_wait_item item; bool futures; };
+
+static bool is_moving(const struct opened *opened, uint64_t word)
 {
-        return (~pw_word_flags(word) & (PW_ENTRY_SHARDED | PW_ENTRY_MOVING)) == 0;
+        return pw_word_elsewhere(word) && !(opened->futures && opened->item.entry->is_proxy);
 }
 
 /* What the word says to who published a REF: PW_OK (taken), PW_NOT_READY (the daemon is deciding), PW_GONE. */
-static enum pw_status verdict(uint64_t word, uint32_t generation)
+static enum pw_status verdict(const struct opened *opened, uint64_t word)
 {
-        if (pw_word_generation(word) != generation || pw_word_state(word) < PW_ENTRY_PENDING)
+        if (pw_word_generation(word) != opened->item.generation || pw_word_state(word) < PW_ENTRY_PENDING)
                 return PW_GONE;
-        return pw_word_state(word) == PW_ENTRY_CLOSING || (pw_word_flags(word) & PW_ENTRY_DONATED) || is_moving(word) ? PW_NOT_READY
-                                                                                                                      : PW_OK;
+        return pw_word_state(word) == PW_ENTRY_CLOSING || (pw_word_flags(word) & PW_ENTRY_DONATED) || is_moving(opened, word)
+                       ? PW_NOT_READY : PW_OK;
 }
 
 /* The REF may have been counted: a DROP of what the session does not hold changes nothing. */
@@ -70,17 +72,18 @@ static enum pw_status spoilt(struct pw_id id, int64_t ns, struct pw_error *ret_e
 /* Under CLOSING the word itself is the answer, once the daemon has read the ring. A donated object may come back or go on with its
  * run: after a fence the daemon has read the REF, and after some it has decided; what it may have counted is given back. A value
  * that moves stays: who is counted keeps the next move from it. */
-__attribute__((noinline)) static enum pw_status settle_late(struct pw_client_lane *lane, const struct pw_wait_item *item,
+__attribute__((noinline)) static enum pw_status settle_late(struct pw_client_lane *lane, const struct opened *opened,
                                                             struct pw_id id, struct pw_error *ret_err)
 {
         struct pw_session *session = lane->session;
+        const struct pw_wait_item *item = &opened->item;
         struct pw_wait_place place = { session->hints, lane->shared->notes, session->life, PW_LIFE_ALIVE };
         int64_t start_ns = pw_now_ns(), most_ns;
         uint64_t word;
         uint32_t fences = 0;
         enum pw_status status;
-        while ((status = verdict(word = pw_entry_load(item->entry), item->generation)) == PW_NOT_READY) {
-                most_ns = is_moving(word) ? MOVING_NS : CLOSING_NS;
+        while ((status = verdict(opened, word = pw_entry_load(item->entry))) == PW_NOT_READY) {
+                most_ns = is_moving(opened, word) ? MOVING_NS : CLOSING_NS;
                 if (pw_now_ns() - start_ns >= most_ns) {
                         give_back(lane, item);
                         return spoilt(id, most_ns, ret_err);
@@ -89,7 +92,7 @@ __attribute__((noinline)) static enum pw_status settle_late(struct pw_client_lan
                         pw_lane_publish(lane, true);
                         if (pw_wait_any(&place, item, 1, start_ns + most_ns) == PW_DAEMON_GONE)
                                 return pw_session_check(session, ret_err);
-                } else if (fences >= FENCES && !is_moving(word)) {
+                } else if (fences >= FENCES && !is_moving(opened, word)) {
                         give_back(lane, item);
                         return gone(id, ret_err);
                 } else {
@@ -107,25 +110,25 @@ __attribute__((noinline)) static enum pw_status settle_late(struct pw_client_lan
 
 /* After the REF: does the session hold the object? It mostly does, and then nothing here looks at the clock, which costs a tenth
  * of all of pw_open. */
-static enum pw_status settle(struct pw_client_lane *lane, const struct pw_wait_item *item, struct pw_id id,
-                             struct pw_error *ret_err)
+static enum pw_status settle(struct pw_client_lane *lane, const struct opened *opened, struct pw_id id, struct pw_error *ret_err)
 {
-        return verdict(pw_entry_load(item->entry), item->generation) == PW_OK ? PW_OK : settle_late(lane, item, id, ret_err);
+        return verdict(opened, pw_entry_load(opened->item.entry)) == PW_OK ? PW_OK : settle_late(lane, opened, id, ret_err);
 }
 
 static enum pw_status take_reference(struct pw_client_lane *lane, const struct pw_client_segment *segment, struct pw_id id,
                                      struct pw_error *ret_err)
 {
-        struct pw_wait_item item = { .entry = pw_map_entry(&segment->map, pw_id_slot(id)), .generation = id.generation,
-                                     .segment = segment->number, .slot = pw_id_slot(id), .closing = true };
-        if (verdict(pw_entry_load(item.entry), item.generation) == PW_GONE)
+        struct opened opened = { .item = { .entry = pw_map_entry(&segment->map, pw_id_slot(id)), .generation = id.generation,
+                                           .segment = segment->number, .slot = pw_id_slot(id), .closing = true },
+                                 .futures = segment->kind == PW_SEGMENT_FUTURES };
+        if (verdict(&opened, pw_entry_load(opened.item.entry)) == PW_GONE)
                 return gone(id, ret_err);
         enum pw_status status = pw_lane_await_ring(lane, 1, ret_err);
         if (status != PW_OK)
                 return status;
-        pw_ring_write(&lane->writer, pw_cell_object(PW_RING_REF, item.segment, item.slot, item.generation));
+        pw_ring_write(&lane->writer, pw_cell_object(PW_RING_REF, segment->number, opened.item.slot, id.generation));
         pw_lane_publish(lane, false);
-        return settle(lane, &item, id, ret_err);
+        return settle(lane, &opened, id, ret_err);
 }
 
 enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_future **ret_future, struct pw_error *ret_err)
@@ -137,6 +140,8 @@ enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_fu
                 status = pw_given_check(ret_future, "ret_future", ret_err);
         if (status == PW_OK)
                 status = pw_lane_get(session, &lane, ret_err); /* it keeps the session, also if pw_close() comes meanwhile */
+        if (status == PW_OK && pw_id_host(id) != session->host)
+                return pw_foreign_future(session, id, ret_future, ret_err);
         if (status == PW_OK)
                 status = find_segment(session, id, &segment, ret_err);
         if (status != PW_OK)
@@ -154,12 +159,24 @@ enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_fu
         return PW_OK;
 }
 
-enum pw_status pw_session_adopt(struct pw_session *session, const Pathways__Wire__ObjectId *object, struct pw_future **ret_future,
+/* Where it stands on this host. */
+static struct pw_id place_of(const struct pw_session *session, const Pathways__Wire__Object *object)
+{
+        const Pathways__Wire__ObjectCell *local = object->local;
+        if (local)
+                return pw_id_make(session->host, session->epoch, local->segment & PW_SEGMENT_MAX, local->slot & PW_SLOT_MAX,
+                                  local->generation);
+        return (struct pw_id){ object->object->place, object->object->epoch, object->object->generation };
+}
+
+enum pw_status pw_session_adopt(struct pw_session *session, const Pathways__Wire__Object *object, struct pw_future **ret_future,
                                 struct pw_error *ret_err)
 {
         struct pw_client_lane *lane;
         struct pw_client_segment *segment = NULL;
-        struct pw_id id = { object->place, object->epoch, object->generation };
+        if (!object->object)
+                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd gave a reference but sent no id");
+        struct pw_id id = place_of(session, object);
         enum pw_status status = find_segment(session, id, &segment, ret_err);
         if (status == PW_OK)
                 status = pw_lane_get(session, &lane, ret_err);

@@ -1,6 +1,7 @@
 /* Moving a value to another memory: a copy is made there, by this process in host memory, by a run on devices; then the daemon
  * gives the object the place of the copy. */
 #include "base/memory.h"
+#include "libclient/object/foreign.h"
 #include "libclient/object/unref.h"
 #include "libclient/params.h"
 #include "libclient/program/program.h"
@@ -37,7 +38,7 @@ static int64_t left_us(const struct move *move)
 
 static void fill_id(Pathways__Wire__ObjectId *object, const struct pw_future *future)
 {
-        struct pw_id id = pw_future_id(future);
+        struct pw_id id = pw_future_local_id(future);
         object->place = id.place;
         object->epoch = id.epoch;
         object->generation = id.generation;
@@ -138,6 +139,8 @@ static enum pw_status prepare(struct move *move, struct pw_future *future, const
         enum pw_status status = pw_future_await(future, timeout_us, &word, ret_err);
         if (status == PW_OK && pw_future_status(word) != PW_OK)
                 status = pw_future_error(future, word, ret_err);
+        if (status == PW_OK && pw_word_elsewhere(word) && !move->slice)
+                status = pw_future_fetch(future, left_us(move), &word, ret_err);
         if (status == PW_OK)
                 status = pw_future_info(future, &move->info, ret_err);
         if (status != PW_OK)

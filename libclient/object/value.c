@@ -35,7 +35,7 @@ enum pw_status pw_future_shards(const struct pw_future *future, const struct pw_
                 return impossible(future, "a shard list", ret_err);
         uint64_t list_bytes = PW_SHARD_LIST_BYTES((uint64_t)list->shard_count);
         if (list_bytes > segment->map.bytes - offset || list->shard_count == 0 || pw_mesh_count(list->mesh) != list->shard_count ||
-            list->dims.rank > PW_RANK_MAX || !pw_dtype_bytes((enum pw_dtype)list->dtype))
+            list->dims.rank > PW_RANK_MAX || !pw_list_element_bytes(list) || (list->dtype == PW_OPAQUE && list->dims.rank != 1))
                 return impossible(future, "a shard list", ret_err);
         *ret_list = list;
         return PW_OK;
@@ -63,7 +63,8 @@ static enum pw_status info_of_value(struct pw_future *future, uint64_t word, str
         info->dims = list->dims;
         info->shard_count = list->shard_count;
         info->sharding = list->sharding;
-        return pw_dims_bytes(info->dtype, &info->dims, &info->bytes, ret_err);
+        info->bytes = info->dims.dim[0];
+        return info->dtype == PW_OPAQUE ? PW_OK : pw_dims_bytes(info->dtype, &info->dims, &info->bytes, ret_err);
 }
 
 enum pw_status pw_future_info_sized(struct pw_future *future, struct pw_info *ret_info, size_t info_bytes,

@@ -1,4 +1,5 @@
 /* Cancelling runs, asked of the daemon. */
+#include "libclient/object/foreign.h"
 #include "libclient/listing.h"
 #include "libclient/session.h"
 
@@ -37,5 +38,5 @@ enum pw_status pw_cancel(struct pw_future *future, struct pw_error *ret_err)
         enum pw_status status = pw_future_check(future, ret_err);
         if (status != PW_OK)
                 return status;
-        return pw_cancel_object(pw_future_session(future), pw_future_id(future), ret_err);
+        return pw_cancel_object(pw_future_session(future), pw_future_local_id(future), ret_err);
 }

@@ -117,6 +117,7 @@ bool pw_store_name_told(struct pw_store *store, struct pw_name_told *ret_told)
         ret_told->found = asker->tell == PW_TELL_FOUND;
         ret_told->elsewhere = asker->tell == PW_TELL_ELSEWHERE;
         ret_told->object = asker->object;
+        ret_told->cell = asker->cell;
         ret_told->text[0] = 0;
         say(asker, ret_told);
         pw_name_asker_free(store, asker);

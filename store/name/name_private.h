@@ -63,6 +63,7 @@ struct pw_asker {
         uint8_t tell;              /* enum pw_tell */
         enum pw_status status;     /* NOT_GIVEN: why */
         struct pw_id object;
+        struct pw_cell cell;       /* FOUND: where that stands */
         char name[];
 };
 

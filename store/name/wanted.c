@@ -170,6 +170,7 @@ void pw_wanted_found(struct pw_store *store, const char *tenant, const char *nam
                 leave(store, asker);
                 asker->wanted = NULL;
                 asker->status = pw_store_hold(store, object, (struct pw_owner){ PW_OWNER_SESSION, asker->session }, NULL);
+                asker->cell = pw_object_cell(object);
                 pw_name_tell(store, asker, asker->status == PW_OK ? PW_TELL_FOUND : PW_TELL_NOT_GIVEN, pw_object_id(store, object));
         }
         forget_wanted(store, wanted);

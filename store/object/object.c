@@ -135,6 +135,7 @@ static void fill_row(struct pw_store *store, const struct extent *extent, const 
         *ret_row = (struct pw_object_row){ .id = pw_id_make(store->params.host, store->params.epoch, segment->number, object->slot,
                                                             pw_word_generation(word)),
                                            .word = word,
+                                           .segment = segment->number,
                                            .bytes = entry->bytes,
                                            .room_bytes = extent->room_bytes,
                                            .refs = object->known ? object->refs : 1,

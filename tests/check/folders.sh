@@ -10,7 +10,7 @@ cat >"$work/order" <<'END'
 loop
 http
 inspect/why inspect/trace inspect
-client
+client client/object
 settings
 work work/shape
 peer

@@ -220,7 +220,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
         bool alive = true;
 
         if (!inside.folder[0]) {
-                inside_start(&inside);
+                inside_start(&inside, NULL);
                 atexit(stop);
         }
         client_open(&client);

@@ -3,6 +3,7 @@
 
 #include "daemon/client/request.h"
 #include "daemon/session/output.h"
+#include "libclient/object/foreign.h"
 
 #include <errno.h>
 
@@ -205,5 +206,12 @@ enum pw_status pw_session_call(struct pw_session *session, Pathways__Wire__Reque
         return pw_error_set(ret_err, PW_NO_SPACE, "no room");
 }
 void pw_answer_done(struct pw_answer *answer) { (void)answer; }
+/* There is no other host. */
+enum pw_status pw_foreign_future(struct pw_session *session, struct pw_id id, struct pw_future **ret_future,
+                                 struct pw_error *ret_err)
+{
+        (void)session, (void)id, (void)ret_future;
+        return pw_error_set(ret_err, PW_NOT_FOUND, "no such host");
+}
 void pw_session_post_fence(struct pw_session *session) { (void)session; }
 void pw_session_unref(struct pw_session *session) { (void)session; }

@@ -16,7 +16,7 @@ tests_model_model_CFLAGS = $(AM_CFLAGS) -O2
 tests_model_subjects = base/error.c base/handles.c base/hash.c base/heap.c base/id.c base/dims.c base/memory.c base/range.c \
 	base/size.c base/size_class.c base/text.c base/status.c base/table.c $(plane_libplane_la_SOURCES) \
 	$(store_libstore_la_SOURCES) daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c \
-	daemon/client/scan.c daemon/client/move.c daemon/memory/recount.c daemon/loop/timer.c daemon/loop/turn.c libclient/object/frozen.c \
+	daemon/client/scan.c daemon/client/object/move.c daemon/memory/recount.c daemon/loop/timer.c daemon/loop/turn.c libclient/object/frozen.c \
 	libclient/object/future.c libclient/object/open.c libclient/socket/outgoing.c libclient/object/put.c \
 	libclient/params.c libclient/room.c libclient/take.c libclient/object/unref.c libclient/object/wait.c
 tests_model_sources = tests/model/world.c tests/model/client.c tests/model/stand_in.c tests/model/entry_model.c \

@@ -3,7 +3,7 @@
 #include "tests/model/models.h"
 #include "tests/model/runs.h"
 
-#include "daemon/client/move.h"
+#include "daemon/client/object/move.h"
 #include "store/object.h"
 
 uint8_t *world_futures_base(void);

@@ -1,4 +1,4 @@
-/* The daemon's own record of a segment, which is another struct than the library's: daemon/client/move.c reads a list of shards
+/* The daemon's own record of a segment, which is another struct than the library's: the daemon's move.c reads a list of shards
  * there. */
 #include "daemon/memory/segment.h"
 

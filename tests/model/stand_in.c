@@ -5,7 +5,7 @@
 #include "daemon/child/child_board.h"
 #include "daemon/client/client.h"
 #include "daemon/client/lane.h"
-#include "daemon/client/name.h"
+#include "daemon/client/object/name.h"
 #include "daemon/client/observer.h"
 #include "daemon/effect.h"
 #include "daemon/http/http.h"

@@ -31,6 +31,8 @@ static bool serve(struct inside *inside, int argc, char **argv)
                 return false;
         }
         inside->good = true;
+        if (inside->prepare)
+                inside->prepare(daemon);
         pw_daemon_run(daemon);
         pw_store_check(daemon->store, found, inside);
         pw_scheduler_check(daemon->scheduler, found, inside);
@@ -59,13 +61,13 @@ static void *run(void *context)
         return NULL;
 }
 
-void inside_start(struct inside *inside)
+void inside_start(struct inside *inside, void (*prepare)(struct pw_daemon *daemon))
 {
         const char *tmp = getenv("TMPDIR");
         int ready[2];
         char byte;
 
-        *inside = (struct inside){ .good = false };
+        *inside = (struct inside){ .good = false, .prepare = prepare };
         snprintf(inside->folder, sizeof inside->folder, "%.30s/pathways-test-XXXXXX", tmp && strlen(tmp) < 30 ? tmp : "/tmp");
         assert_non_null(mkdtemp(inside->folder));
         snprintf(inside->socket, sizeof inside->socket, "%s/run/pathwaysd.sock", inside->folder);

@@ -267,7 +267,7 @@ static void test_whole(void **state)
         uint32_t opened = 0;
 
         (void)state;
-        inside_start(&whole.inside);
+        inside_start(&whole.inside, NULL);
         for (uint32_t i = 0; i < SESSIONS; i++)
                 open_session(&whole, i);
         for (uint32_t i = 0; i < WORKERS; i++) {

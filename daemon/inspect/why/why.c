@@ -145,7 +145,7 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
 {
         struct pw_daemon *daemon = chain->lister->daemon;
         struct pw_object_row row;
-        char id[PW_ID_TEXT_BYTES], what[100], waits[PW_WHY_BYTES];
+        char id[PW_ID_TEXT_BYTES], what[100], waits[PW_WHY_BYTES], remedy[120];
 
         if (pw_chain_full(chain))
                 return;
@@ -162,6 +162,10 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
                 pw_text_format(waits, sizeof waits, "nothing: it is in error, %s",
                                pw_find_error_text(daemon, &row, text, sizeof text));
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "mend that; then run or put it again" });
+        } else if (object->proxied) {
+                pw_text_format(waits, sizeof waits, "host h%u, which has it", pw_id_host(row.id));
+                pw_text_format(remedy, sizeof remedy, "`pathways why %s` on that host", id);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
         } else if (object->run) {
                 pw_text_format(waits, sizeof waits, "run %" PRIu64 " that makes it", object->run);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });

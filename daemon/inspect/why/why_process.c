@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "daemon/child/child.h"
-#include "daemon/client/name.h"
+#include "daemon/client/object/name.h"
 #include "daemon/memory/segment.h"
 #include "daemon/work/shape/describe.h"
 #include "daemon/work/program.h"

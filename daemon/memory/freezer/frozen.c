@@ -162,7 +162,7 @@ static void hand_over(struct pw_daemon *daemon, struct pw_frozen *frozen, enum p
         pw_freezer_decide(daemon, object, &frozen->described, session ? status : PW_CANCELLED);
         pw_freezer_let_go(daemon, object);
         if (session && status == PW_OK)
-                pw_session_reply_object(session, frozen->id, pw_object_id(daemon->store, object));
+                pw_session_reply_object(session, frozen->id, pw_object_id(daemon->store, object), pw_object_cell(object));
         else if (session)
                 pw_session_reply_error(session, frozen->id, status, err.text);
 }

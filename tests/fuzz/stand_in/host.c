@@ -5,7 +5,7 @@
 #include "daemon/client/client.h"
 #include "daemon/client/lane.h"
 #include "daemon/client/scan.h"
-#include "daemon/client/name.h"
+#include "daemon/client/object/name.h"
 #include "daemon/effect.h"
 #include "daemon/http/http.h"
 #include "daemon/inspect/list.h"

@@ -1,5 +1,5 @@
 /* Names, leases, frees: what changes who holds an object, by request. */
-#include "daemon/client/name.h"
+#include "daemon/client/object/name.h"
 
 #include "base/memory.h"
 #include "daemon/session/object.h"
@@ -33,15 +33,14 @@ static void answer(struct pw_dsession *session, uint64_t id, enum pw_status stat
                 pw_session_reply_error(session, id, status, err->text);
 }
 
-/* The reference for `session` is taken before the reply leaves. */
-static void answer_object(struct pw_dsession *session, uint64_t id, struct pw_object *object)
+void pw_name_answer_object(struct pw_dsession *session, uint64_t id, struct pw_object *object)
 {
         struct pw_store *store = session->daemon->store;
         struct pw_error err;
         enum pw_status status = pw_store_hold(store, object, (struct pw_owner){ PW_OWNER_SESSION, session->number }, &err);
 
         if (status == PW_OK)
-                pw_session_reply_object(session, id, pw_object_id(store, object));
+                pw_session_reply_object(session, id, pw_object_id(store, object), pw_object_cell(object));
         else
                 pw_session_reply_error(session, id, status, err.text);
 }
@@ -91,7 +90,7 @@ void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wi
         struct pw_object *object = status == PW_OK ? pw_store_name_find(store, ask.tenant, ask.name) : NULL;
 
         if (object) {
-                answer_object(session, id, object);
+                pw_name_answer_object(session, id, object);
                 return;
         }
         if (status == PW_OK)
@@ -155,7 +154,7 @@ bool pw_names_turn(struct pw_daemon *daemon)
                 else if (told.elsewhere)
                         answer_elsewhere(session, &told);
                 else if (told.found)
-                        pw_session_reply_object(session, told.request, told.object);
+                        pw_session_reply_object(session, told.request, told.object, told.cell);
                 else
                         pw_session_reply_ok(session, told.request);
         }

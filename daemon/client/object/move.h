@@ -1,7 +1,7 @@
 /* Requests that move a value to another memory.
  */
-#ifndef PW_DAEMON_CLIENT_MOVE_H
-#define PW_DAEMON_CLIENT_MOVE_H
+#ifndef PW_DAEMON_CLIENT_OBJECT_MOVE_H
+#define PW_DAEMON_CLIENT_OBJECT_MOVE_H
 
 #include "daemon/session/output.h"
 

@@ -3,7 +3,7 @@
  * All of it happens in this call: what has been decided is done, the entries are flagged, the rings of who may refer to them are
  * read, then the places change or somebody else turned out to hold the value. So nobody sees a value half moved, and a client
  * that dies on the way leaves a copy that ends with it. */
-#include "daemon/client/move.h"
+#include "daemon/client/object/move.h"
 
 #include "daemon/client/scan.h"
 #include "daemon/client/observer.h"

@@ -1,9 +1,9 @@
 /* Transfer: an object is charged to another owner of its tenant, whom the request names as listings do. */
-#include "daemon/client/transfer.h"
+#include "daemon/client/object/transfer.h"
 
 #include "base/memory.h"
 #include "daemon/client/lane.h"
-#include "daemon/client/name.h"
+#include "daemon/client/object/name.h"
 #include "daemon/session/object.h"
 #include "daemon/session/output.h"
 #include "store/object.h"

@@ -1,7 +1,7 @@
 /* Requests that charge an object to another owner.
  */
-#ifndef PW_DAEMON_CLIENT_TRANSFER_H
-#define PW_DAEMON_CLIENT_TRANSFER_H
+#ifndef PW_DAEMON_CLIENT_OBJECT_TRANSFER_H
+#define PW_DAEMON_CLIENT_OBJECT_TRANSFER_H
 
 #include "daemon/session/output.h"
 

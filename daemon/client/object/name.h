@@ -1,14 +1,18 @@
 /* Requests about names, leases and frees, and the answers of those that wait for metadata or for a name.
  */
-#ifndef PW_DAEMON_CLIENT_NAME_H
-#define PW_DAEMON_CLIENT_NAME_H
+#ifndef PW_DAEMON_CLIENT_OBJECT_NAME_H
+#define PW_DAEMON_CLIENT_OBJECT_NAME_H
 
 #include "daemon/session/output.h"
+
+struct pw_object;
 
 void pw_name_bind(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameBind *request);
 void pw_name_remove(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameRemove *request);
 void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameLookup *request);
 void pw_name_lease(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Lease *request);
+/* The session gets a reference, then the answer that says so. */
+void pw_name_answer_object(struct pw_dsession *session, uint64_t id, struct pw_object *object);
 void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Free *request);
 /* Lookups that wait, of `session` or of all (NULL). */
 struct pw_wait_row;

@@ -1,0 +1,58 @@
+/* Objects of other hosts: opened, and their bytes fetched, by the daemon. */
+#include "libclient/object/foreign.h"
+
+#include "base/memory.h"
+
+#define OPEN_TIMEOUT_US INT64_C(30000000)
+
+static enum pw_status ask_for_bytes(struct pw_future *future, int64_t timeout_us, struct pw_error *ret_err)
+{
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__ObjectFetch fetch = PATHWAYS__WIRE__OBJECT_FETCH__INIT;
+        Pathways__Wire__ObjectId object = pw_wire_id(pw_future_local_id(future));
+        fetch.object = &object;
+        fetch.timeout_us = timeout_us == PW_FOREVER ? -1 : timeout_us < 0 ? 0 : timeout_us;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_OBJECT_FETCH;
+        request.object_fetch = &fetch;
+        return pw_session_tell(pw_future_session(future), &request, ret_err);
+}
+
+enum pw_status pw_future_fetch(struct pw_future *future, int64_t timeout_us, uint64_t *word, struct pw_error *ret_err)
+{
+        char id[PW_ID_TEXT_BYTES];
+        enum pw_status status = ask_for_bytes(future, timeout_us, ret_err);
+        uint64_t now = pw_future_word(future);
+        if (status == PW_DEADLINE && timeout_us <= 0)
+                return pw_error_set(ret_err, PW_NOT_READY, "%s: its bytes are not on this host yet",
+                                    pw_id_format(pw_future_id(future), id));
+        if (status != PW_OK)
+                return status;
+        if (pw_word_state(now) != PW_ENTRY_READY)
+                return pw_future_error(future, now, ret_err);
+        if (pw_word_elsewhere(now))
+                return pw_error_set(ret_err, PW_PROTOCOL, "%s: its bytes are here, says pathwaysd; its entry says that they are not",
+                                    pw_id_format(pw_future_id(future), id));
+        *word = now;
+        return PW_OK;
+}
+
+enum pw_status pw_foreign_future(struct pw_session *session, struct pw_id id, struct pw_future **ret_future,
+                                 struct pw_error *ret_err)
+{
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        Pathways__Wire__ObjectOpen open = PATHWAYS__WIRE__OBJECT_OPEN__INIT;
+        Pathways__Wire__ObjectId object = pw_wire_id(id);
+        struct pw_answer answer;
+        open.object = &object;
+        open.timeout_us = OPEN_TIMEOUT_US;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_OBJECT_OPEN;
+        request.object_open = &open;
+        pw_session_ref(session); /* pw_close() may come meanwhile */
+        enum pw_status status = pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_OBJECT, &answer, ret_err);
+        if (status == PW_OK) {
+                status = pw_session_adopt(session, answer.reply->object, ret_future, ret_err);
+                pw_answer_done(&answer);
+        }
+        pw_session_unref(session);
+        return status;
+}

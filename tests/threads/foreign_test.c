@@ -1,0 +1,200 @@
+/* Objects of another host, as clients of this one see them: opened, waited for, read, named, lost. The other host is played inside
+ * the daemon; nothing of a network is here. */
+#include "pathways.h"
+#include "tests/threads/inside.h"
+#include "tests/threads/other_host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define WAIT_US (20 * INT64_C(1000000))
+
+static struct inside inside;
+static struct pw_session *session;
+static struct pw_error err;
+
+static struct pw_future *must_open(uint32_t slot)
+{
+        struct pw_future *future;
+
+        if (pw_open(session, other_id(slot), &future, &err) != PW_OK)
+                fail_msg("open: %s", err.text);
+        assert_true(pw_id_equal(pw_future_id(future), other_id(slot)));
+        return future;
+}
+
+static void have(uint32_t what, uint32_t slot)
+{
+        struct pw_future *future;
+
+        assert_int_equal(pw_open(session, other_id(what + slot), &future, &err), PW_NOT_FOUND);
+}
+
+static void check_bytes(struct pw_future *future, uint32_t slot, uint64_t bytes)
+{
+        struct pw_view view;
+
+        if (pw_get(future, WAIT_US, &view, &err) != PW_OK)
+                fail_msg("get: %s", err.text);
+        assert_int_equal(view.bytes, bytes);
+        for (uint64_t i = 0; i < bytes; i++)
+                assert_int_equal(((const uint8_t *)view.data)[i], slot);
+        pw_view_done(&view);
+}
+
+static void test_bytes(void **state)
+{
+        struct pw_future *future = must_open(OTHER_BYTES), *again = must_open(OTHER_BYTES);
+        uint32_t fetched = atomic_load(&other_fetched);
+        struct pw_info info;
+        struct pw_view view;
+
+        (void)state;
+        assert_int_equal(pw_wait(&future, 1, 1, WAIT_US, NULL, &err), PW_OK);
+        assert_int_equal(pw_poll(again), PW_OK);
+        assert_int_equal(pw_future_info(future, &info, &err), PW_OK);
+        assert_int_equal(info.bytes, OTHER_BYTES_COUNT);
+        assert_int_equal(info.dtype, PW_OPAQUE);
+        assert_true(pw_id_equal(info.id, other_id(OTHER_BYTES)));
+        assert_int_equal(atomic_load(&other_fetched), fetched);
+        check_bytes(future, OTHER_BYTES, OTHER_BYTES_COUNT);
+        assert_int_equal(pw_get_shard(again, 0, WAIT_US, &view, &err), PW_OK);
+        assert_int_equal(view.dtype, PW_OPAQUE);
+        assert_int_equal(view.dims.rank, 1);
+        assert_int_equal(view.dims.dim[0], OTHER_BYTES_COUNT);
+        pw_unref(again);
+        pw_unref(future);
+        assert_int_equal(((const uint8_t *)view.data)[17], OTHER_BYTES); /* the view holds it */
+        pw_view_done(&view);
+        assert_int_equal(atomic_load(&other_fetched), fetched + 1);
+}
+
+static void test_matrix(void **state)
+{
+        struct pw_future *future = must_open(OTHER_MATRIX);
+        struct pw_view view;
+
+        (void)state;
+        assert_int_equal(pw_get(future, WAIT_US, &view, &err), PW_OK);
+        assert_int_equal(view.dtype, PW_F32);
+        assert_int_equal(view.dims.rank, 2);
+        assert_int_equal(view.dims.dim[1], 4);
+        assert_int_equal(view.bytes, 48);
+        pw_view_done(&view);
+        pw_unref(future);
+}
+
+static void test_sizes(void **state)
+{
+        struct pw_future *empty = must_open(OTHER_EMPTY), *large = must_open(OTHER_LARGE);
+
+        (void)state;
+        check_bytes(empty, OTHER_EMPTY, 0);
+        check_bytes(large, OTHER_LARGE, OTHER_LARGE_BYTES);
+        pw_unref(empty);
+        pw_unref(large);
+}
+
+static void test_errors(void **state)
+{
+        struct pw_future *future = must_open(OTHER_FAILED), *away = must_open(OTHER_AWAY), *none;
+        struct pw_view view;
+
+        (void)state;
+        assert_int_equal(pw_get(future, WAIT_US, &view, &err), PW_FAILED);
+        assert_string_equal(err.text, "h3.3f2a/7.3.1: function a/b failed on device h3:1");
+        assert_int_equal(pw_get(away, WAIT_US, &view, &err), PW_HOST_LOST);
+        assert_string_equal(err.text, "h3.3f2a/7.7.1: host h3 was lost");
+        assert_int_equal(pw_open(session, other_id(OTHER_NONE), &none, &err), PW_NOT_FOUND);
+        pw_unref(future);
+        pw_unref(away);
+}
+
+/* What is decided later wakes who waits; what is lost before it is here says so. */
+static void test_late(void **state)
+{
+        struct pw_future *future = must_open(OTHER_LATE);
+        struct pw_view view;
+
+        (void)state;
+        assert_int_equal(pw_get(future, 0, &view, &err), PW_NOT_READY);
+        assert_int_equal(pw_wait(&future, 1, 1, 1000, NULL, &err), PW_DEADLINE);
+        assert_int_equal(pw_notify(future, &err), PW_OK);
+        have(OTHER_DECIDE, OTHER_LATE);
+        assert_int_equal(pw_wait(&future, 1, 1, WAIT_US, NULL, &err), PW_OK);
+        have(OTHER_LOSE, OTHER_LATE);
+        assert_int_equal(pw_get(future, WAIT_US, &view, &err), PW_HOST_LOST);
+        pw_unref(future);
+}
+
+/* Who holds it by a name finds it after its opener let go; it is not moved. */
+static void test_held(void **state)
+{
+        struct pw_future *future = must_open(OTHER_MATRIX), *found;
+        uint32_t opened = atomic_load(&other_opened);
+
+        (void)state;
+        assert_int_equal(pw_lease(future, WAIT_US, &err), PW_OK);
+        assert_int_equal(pw_name(future, "theirs", &err), PW_OK);
+        pw_unref(future);
+        assert_int_equal(pw_lookup(session, "theirs", WAIT_US, &found, &err), PW_OK);
+        assert_true(pw_id_equal(pw_future_id(found), other_id(OTHER_MATRIX)));
+        future = must_open(OTHER_MATRIX);
+        assert_int_equal(atomic_load(&other_opened), opened);
+        pw_unref(future);
+        assert_int_equal(pw_relocate(&found, NULL, &err), PW_OK); /* in host memory it is, from now on */
+        check_bytes(found, OTHER_MATRIX, 48);
+        assert_int_equal(pw_unname(session, "theirs", &err), PW_OK);
+        pw_unref(found);
+}
+
+/* The slot goes with the last holder, and the next one opens it anew. */
+static void test_freed(void **state)
+{
+        uint32_t opened = atomic_load(&other_opened), freed = atomic_load(&other_freed);
+        struct pw_future *future = must_open(OTHER_BYTES);
+
+        (void)state;
+        assert_int_equal(atomic_load(&other_opened), opened + 1);
+        check_bytes(future, OTHER_BYTES, OTHER_BYTES_COUNT);
+        pw_unref(future);
+        pw_close(session);
+        assert_int_equal(pw_connect(inside.socket, &session, &err), PW_OK);
+        while (atomic_load(&other_freed) == freed)
+                have(OTHER_DECIDE, 0); /* its turns are what is waited for */
+        future = must_open(OTHER_BYTES);
+        assert_int_equal(atomic_load(&other_opened), opened + 2);
+        pw_unref(future);
+}
+
+static int open_all(void **state)
+{
+        (void)state;
+        inside_start(&inside, other_host_prepare);
+        return pw_connect(inside.socket, &session, &err) == PW_OK ? 0 : -1;
+}
+
+static int close_all(void **state)
+{
+        (void)state;
+        pw_close(session);
+        inside_stop(&inside);
+        return 0;
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_bytes), cmocka_unit_test(test_matrix), cmocka_unit_test(test_sizes),
+                cmocka_unit_test(test_errors), cmocka_unit_test(test_late),  cmocka_unit_test(test_held),
+                cmocka_unit_test(test_freed),
+        };
+
+        setenv("CMOCKA_TEST_ABORT", "1", 1);
+        return cmocka_run_group_tests_name("foreign", tests, open_all, close_all);
+}
