@@ -99,12 +99,14 @@ static void pages(void *context, const struct pw_store_action *action)
                                                          .token = action->token });
 }
 
-static void proxy_freed(void *context, uint64_t number)
+static void proxy(void *context, const struct pw_store_action *action)
 {
         struct pw_daemon *daemon = context;
 
-        if (daemon->registry.foreign)
-                daemon->registry.foreign->freed(daemon, number);
+        if (daemon->registry.foreign && action->kind == PW_STORE_FREE_PROXY)
+                daemon->registry.foreign->freed(daemon, action->number);
+        else if (daemon->registry.foreign)
+                daemon->registry.foreign->wanted(daemon, action->number);
 }
 
 /* The next turn comes at once and reads every ring with something in it; other clients are to ring at their next DROP. */
@@ -149,7 +151,7 @@ static const struct pw_port port = {
         .wake = wake,
         .room = room,
         .pages = pages,
-        .proxy_freed = proxy_freed,
+        .proxy = proxy,
         .drain = drain,
         .segment_left = segment_left,
         .end_session = end_session,

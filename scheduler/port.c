@@ -125,7 +125,8 @@ static void act_stored(const struct pw_deciders *deciders, const struct pw_store
         case PW_STORE_PUNCH: hand_over(deciders, port->pages, action); break;
         case PW_STORE_FREE_RESULT: pw_scheduler_result_free(deciders->scheduler, action->payload, now_us); break;
         case PW_STORE_CANCEL_RUN: pw_scheduler_unheld(deciders->scheduler, action->number, now_us); break;
-        case PW_STORE_FREE_PROXY: port->proxy_freed(context, action->number); break;
+        case PW_STORE_FREE_PROXY:
+        case PW_STORE_FETCH_PROXY: hand_over(deciders, port->proxy, action); break;
         case PW_STORE_READY: pw_awaited_decided(deciders->scheduler, action->object); break;
         case PW_STORE_DRAIN: port->drain(context); break;
         case PW_STORE_SEGMENT_IDLE:

@@ -36,7 +36,7 @@ struct pw_port {
         void (*wake)(void *context, uint32_t segment, uint32_t slot);         /* who sleeps on that entry */
         void (*room)(void *context, const struct pw_store_action *action);    /* GRANT, LOOK_AGAIN or REFUSE: answer a request */
         void (*pages)(void *context, const struct pw_store_action *action);   /* POPULATE or PUNCH, then tell the store */
-        void (*proxy_freed)(void *context, uint64_t number);                  /* FREE_PROXY */
+        void (*proxy)(void *context, const struct pw_store_action *action);   /* FREE_PROXY or FETCH_PROXY */
         void (*drain)(void *context);                                         /* read every ring, and each DROP as it comes */
         /* SEGMENT_IDLE: it is to be removed; SEGMENT_QUIET: its map may go. */
         void (*segment_left)(void *context, uint32_t segment, enum pw_store_action_kind how);

@@ -5,6 +5,25 @@
 #include "scheduler/state.h"
 #include "store/object.h"
 
+/* A result that was moved to host memory: what it is, its own list says; the rooms of the one that it lies in stay with it. */
+static void locate_moved(struct pw_store *store, const struct pw_object *object, struct pw_input_place *place)
+{
+        const struct pw_shard_list *list = pw_object_list(store, object);
+
+        place->host = (struct pw_input_value){ .segment = list->shards[0].segment, .offset = list->shards[0].offset,
+                                               .bytes = list->shards[0].bytes, .dtype = (enum pw_dtype)list->dtype,
+                                               .dims = list->dims };
+}
+
+/* A value of another host: its bytes are here, or could not be had. */
+static void locate_replica(struct pw_store *store, const struct pw_object *object, struct pw_input_place *place)
+{
+        if (object->backed)
+                locate_moved(store, object, place);
+        else
+                place->status = PW_NO_SPACE;
+}
+
 /* Its entry is a claim, which that client may change at any time: where the value lies comes from what was granted, and an entry
  * that says otherwise, or more bytes than its room has, describes no value. */
 void pw_taking_locate(struct pw_store *store, const struct pw_object *object, struct pw_input_place *place)
@@ -16,6 +35,10 @@ void pw_taking_locate(struct pw_store *store, const struct pw_object *object, st
 
         place->pending = false;
         place->status = PW_OK;
+        if (object->proxied && pw_word_state(word) == PW_ENTRY_READY) {
+                locate_replica(store, object, place);
+                return;
+        }
         if (pw_word_state(word) == PW_ENTRY_ERROR || pw_word_state(word) == PW_ENTRY_LOST)
                 place->status = pw_word_error(word);
         else if (pw_entry_describe(entry, NULL, room.offset + room.bytes, &described) != PW_OK ||
@@ -27,16 +50,6 @@ void pw_taking_locate(struct pw_store *store, const struct pw_object *object, st
                                                .offset = room.offset, .bytes = described.bytes, .dtype = described.dtype,
                                                .dims = described.dims };
         memcpy(place->host.value, entry->body.value, sizeof place->host.value);
-}
-
-/* A result that was moved to host memory: what it is, its own list says; the rooms of the one that it lies in stay with it. */
-static void locate_moved(struct pw_store *store, const struct pw_object *object, struct pw_input_place *place)
-{
-        const struct pw_shard_list *list = pw_object_list(store, object);
-
-        place->host = (struct pw_input_value){ .segment = list->shards[0].segment, .offset = list->shards[0].offset,
-                                               .bytes = list->shards[0].bytes, .dtype = (enum pw_dtype)list->dtype,
-                                               .dims = list->dims };
 }
 
 /* Only results are given away: what a client put is written by nobody else, and copied. */

@@ -21,6 +21,7 @@ enum pw_store_action_kind {
         PW_STORE_FREE_RESULT,  /* the object of `payload` is gone: its rooms are free */
         PW_STORE_CANCEL_RUN,   /* nobody holds any result of run `number` */
         PW_STORE_FREE_PROXY,   /* nobody here holds the proxy `number` (proxy.h) */
+        PW_STORE_FETCH_PROXY,  /* its bytes are elsewhere, and it is watched: they are wanted here */
         PW_STORE_READY,        /* a watched object was decided */
         PW_STORE_DRAIN,        /* somebody queues for room, and nobody did: read every ring now, and each DROP as it comes */
         PW_STORE_SEGMENT_IDLE, /* nobody holds an object in `segment` of an ended session: unmap, close, and

@@ -9,6 +9,9 @@
  *   READY               its bytes are here: it holds their replica, an object of this host. pw_store_proxy_back()
  *   ERROR, LOST         as of a result: pw_store_decide(), pw_store_lose()
  *
+ * Who watches it (pw_store_watch()) wants its bytes: PW_STORE_FETCH_PROXY asks for them, once for all, and PW_STORE_READY comes
+ * when they are here, or when it is in error.
+ *
  * It ends by PW_STORE_FREE_PROXY, once: nobody here holds it, and every ring that may have said otherwise was read. From then on
  * pw_store_proxy_find() finds it no more, also before the action is done: whoever wants the object opens it anew. It is not moved,
  * nor given to a run in place: other hosts may hold the object too.
@@ -39,5 +42,7 @@ bool pw_store_proxy_elsewhere(struct pw_store *store, const struct pw_object *ob
  * no longer, READY and elsewhere), PW_SHAPE (the replica has other bytes), PW_NO_MEMORY; nothing has changed then. */
 PW_MUST_CHECK enum pw_status pw_store_proxy_back(struct pw_store *store, struct pw_object *proxy, struct pw_object *replica,
                                                  uint64_t now_us, struct pw_error *ret_err);
+/* What PW_STORE_FETCH_PROXY asked for cannot be had now: who watches is told so; it may be asked for again. */
+void pw_store_proxy_unfetched(struct pw_store *store, struct pw_object *object);
 
 #endif

@@ -210,7 +210,8 @@ void pw_store_lose_shards(struct pw_store *store, struct pw_object *object, cons
 /* A result whose memory is gone: READY to LOST. `why`: PW_DEVICE_LOST, PW_HOST_LOST. `text`: how; NULL or without room for it: the
  * status alone says so. */
 void pw_store_lose(struct pw_store *store, struct pw_object *object, enum pw_status why, const char *text, uint64_t now_us);
-/* Ask to be told (action READY) when a client's PENDING object is decided: sets RING. True: it is decided already. */
+/* Ask to be told (action READY) when a client's PENDING object is decided: sets RING. True: it is decided already. Of a proxy: when
+ * its bytes are here. */
 bool pw_store_watch(struct pw_store *store, struct pw_object *object);
 /* A doorbell of a session rang: look at its watched entries. */
 void pw_store_rung(struct pw_store *store, uint32_t session, uint64_t now_us);

@@ -30,7 +30,7 @@ enum pw_status pw_future_fetch(struct pw_future *future, int64_t timeout_us, uin
         if (pw_word_state(now) != PW_ENTRY_READY)
                 return pw_future_error(future, now, ret_err);
         if (pw_word_elsewhere(now))
-                return pw_error_set(ret_err, PW_PROTOCOL, "%s: its bytes are here, says pathwaysd; its entry says that they are not",
+                return pw_error_set(ret_err, PW_PROTOCOL, "%s: pathwaysd says that its bytes are here, its entry that they are not",
                                     pw_id_format(pw_future_id(future), id));
         *word = now;
         return PW_OK;

@@ -309,7 +309,7 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
         if (!pw_object_decide(store, object, entry, status, status == PW_OK ? flags : 0))
                 return;
         pw_object_wake(store, segment, object->slot);
-        if (object->watched)
+        if (object->watched && !(status == PW_OK && decision->elsewhere && pw_proxy_fetch(store, object)))
                 pw_watch_end(store, object, true);
         if (!object->refs)
                 pw_reclaim_add(store, object);
@@ -350,4 +350,6 @@ void pw_store_lose(struct pw_store *store, struct pw_object *object, enum pw_sta
                 return; /* flags are the store's own here: nobody else changes the word */
         if (!closing)
                 pw_object_wake(store, segment, object->slot);
+        if (object->watched)
+                pw_watch_end(store, object, true);
 }

@@ -18,6 +18,7 @@ void pw_move_leave(struct pw_store *store, struct pw_object *object); /* its roo
 bool pw_move_put_place(struct pw_store *store, const struct pw_object *with, struct pw_shard_place *ret_place);
 
 /* proxy.c */
+bool pw_proxy_fetch(struct pw_store *store, const struct pw_object *object); /* its bytes are wanted; false: out of memory */
 void pw_proxy_give_up(struct pw_store *store, struct pw_object *object); /* PENDING, and nobody refers to it */
 void pw_proxy_clear(struct pw_store *store, struct pw_object *object);   /* it goes */
 

@@ -81,7 +81,24 @@ enum pw_status pw_store_proxy_back(struct pw_store *store, struct pw_object *pro
                 /* nobody but the store writes here: this does not repeat */
         }
         pw_object_wake(store, segment, proxy->slot);
+        if (proxy->watched)
+                pw_watch_end(store, proxy, true);
         return PW_OK;
+}
+
+bool pw_proxy_fetch(struct pw_store *store, const struct pw_object *object)
+{
+        struct pw_store_action *action = pw_store_act(store, PW_STORE_FETCH_PROXY);
+
+        if (action)
+                action->number = object->run;
+        return action;
+}
+
+void pw_store_proxy_unfetched(struct pw_store *store, struct pw_object *object)
+{
+        if (object->watched)
+                pw_watch_end(store, object, true);
 }
 
 void pw_proxy_give_up(struct pw_store *store, struct pw_object *object)

@@ -281,6 +281,45 @@ static void test_stays(void **state)
         fixture_close(&h.f);
 }
 
+/* Who watches it hears when its bytes are here, and somebody is asked for them, once. */
+static void test_watched(void **state)
+{
+        struct host h;
+        struct place place;
+        struct pw_object *object;
+
+        (void)state;
+        open_host(&h);
+        for (uint32_t late = 0; late < 2; late++) {
+                place = proxy(&h, late);
+                object = fixture_known(&h.f, place);
+                fixture_clear(&h.f);
+                if (!late)
+                        assert_false(pw_store_watch(h.f.store, object));
+                decide_elsewhere(&h, place);
+                assert_false(pw_store_watch(h.f.store, object));
+                assert_false(pw_store_watch(h.f.store, object));
+                assert_int_equal(fixture_only(&h.f, PW_STORE_FETCH_PROXY)->number, NUMBER + late);
+                assert_int_equal(fixture_count(&h.f, PW_STORE_READY), 0);
+                if (late)
+                        pw_store_lose(h.f.store, object, PW_HOST_LOST, "host h3 was lost", h.f.now_us);
+                else
+                        back(&h, place);
+                assert_ptr_equal(fixture_only(&h.f, PW_STORE_READY)->object, object);
+                assert_true(pw_store_watch(h.f.store, object));
+        }
+        place = proxy(&h, 2);
+        decide_elsewhere(&h, place);
+        fixture_clear(&h.f);
+        for (uint32_t asked = 1; asked <= 2; asked++) {
+                assert_false(pw_store_watch(h.f.store, fixture_known(&h.f, place)));
+                assert_int_equal(fixture_count(&h.f, PW_STORE_FETCH_PROXY), asked);
+                pw_store_proxy_unfetched(h.f.store, fixture_known(&h.f, place));
+                assert_int_equal(fixture_count(&h.f, PW_STORE_READY), asked);
+        }
+        fixture_close(&h.f);
+}
+
 /* It outlives the session that its slot was granted to, and does without a number nothing. */
 static void test_its_session_ends(void **state)
 {
@@ -319,7 +358,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_bytes_come), cmocka_unit_test(test_nobody_waits), cmocka_unit_test(test_reopened),
                 cmocka_unit_test(test_lost),       cmocka_unit_test(test_failed),       cmocka_unit_test(test_other_bytes),
-                cmocka_unit_test(test_stays),      cmocka_unit_test(test_its_session_ends),
+                cmocka_unit_test(test_stays),      cmocka_unit_test(test_watched),      cmocka_unit_test(test_its_session_ends),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 /* Entries of clients that a run waits for: their producer rings when it decides them. */
+#include "store/object/moved.h"
 #include "store/parts.h"
+#include "store/proxy.h"
 
 #define PART 1024u /* looked at in a turn, of all sessions that rang */
 #define FAIR 256u  /* of one, before the next */
@@ -16,6 +18,10 @@ bool pw_store_watch(struct pw_store *store, struct pw_object *object)
         struct pw_entry *entry = pw_object_entry(store, object);
         struct session *producer = producer_of(store, object);
 
+        if (pw_store_proxy_elsewhere(store, object)) {
+                object->watched = object->watched || pw_proxy_fetch(store, object);
+                return !object->watched;
+        }
         if (pw_word_state(pw_entry_load(entry)) != PW_ENTRY_PENDING)
                 return true;
         if (object->watched)

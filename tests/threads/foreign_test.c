@@ -172,6 +172,60 @@ static void test_freed(void **state)
         pw_unref(future);
 }
 
+/* Twice what the future is, which has such dims. */
+static struct pw_future *run_twice(struct pw_future *future, struct pw_dims dims)
+{
+        static const struct pw_sharding everywhere = PW_BROADCAST;
+        struct pw_slice *slice;
+        struct pw_program *program = pw_program_new(session, "twice");
+        struct pw_future *result;
+        struct pw_value *input;
+
+        assert_int_equal(pw_slice_open(session, &(struct pw_slice_params){ .device_count = 2 }, &slice, &err), PW_OK);
+        input = pw_input(program, slice, PW_F32, dims, everywhere, 0);
+        pw_result(program, pw_call(program, slice, "pw/add", PW_ARGS(input, input), everywhere));
+        if (pw_compile(program, &err) != PW_OK || pw_run(program, PW_FUTURES(future), &result, &err) != PW_OK)
+                fail_msg("run: %s", err.text);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        return result;
+}
+
+static void check_twice(struct pw_future *result, uint32_t slot, uint32_t count)
+{
+        struct pw_view view;
+        float word;
+
+        memset(&word, (int)slot, sizeof word);
+        if (pw_get(result, WAIT_US, &view, &err) != PW_OK)
+                fail_msg("get: %s", err.text);
+        for (uint32_t i = 0; i < count; i++)
+                assert_true(((const float *)view.data)[i] == 2 * word);
+        pw_view_done(&view);
+        pw_unref(result);
+}
+
+/* Runs have the bytes of their inputs brought here, also of what is decided later; where they cannot be had the run fails. */
+static void test_runs(void **state)
+{
+        struct pw_future *matrix = must_open(OTHER_MATRIX), *late = must_open(OTHER_LATE), *away = must_open(OTHER_AWAY), *result;
+        struct pw_view view;
+
+        (void)state;
+        check_twice(run_twice(matrix, PW_DIMS(3, 4)), OTHER_MATRIX, 12);
+        check_twice(run_twice(matrix, PW_DIMS(3, 4)), OTHER_MATRIX, 12); /* its bytes are here */
+        result = run_twice(late, PW_DIMS(OTHER_BYTES_COUNT / 4));
+        assert_int_equal(pw_get(result, 1000, &view, &err), PW_DEADLINE);
+        have(OTHER_DECIDE, OTHER_LATE);
+        check_twice(result, OTHER_LATE, OTHER_BYTES_COUNT / 4);
+        result = run_twice(away, PW_DIMS(OTHER_BYTES_COUNT / 4));
+        assert_int_equal(pw_get(result, WAIT_US, &view, &err), PW_NO_SPACE);
+        pw_unref(result);
+        pw_unref(matrix);
+        pw_unref(late);
+        pw_unref(away);
+}
+
 static int open_all(void **state)
 {
         (void)state;
@@ -192,7 +246,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_bytes), cmocka_unit_test(test_matrix), cmocka_unit_test(test_sizes),
                 cmocka_unit_test(test_errors), cmocka_unit_test(test_late),  cmocka_unit_test(test_held),
-                cmocka_unit_test(test_freed),
+                cmocka_unit_test(test_freed), cmocka_unit_test(test_runs),
         };
 
         setenv("CMOCKA_TEST_ABORT", "1", 1);

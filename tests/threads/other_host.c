@@ -177,6 +177,28 @@ static void freed(struct pw_daemon *daemon, uint64_t number)
         atomic_fetch_add(&other_freed, 1);
 }
 
-static const struct pw_foreign other = { find, open_there, fetch, session_end, freed };
+/* By a run: nobody is answered. */
+static void wanted(struct pw_daemon *daemon, uint64_t number)
+{
+        struct pw_tenant *tenant = NULL;
+        struct wait *wait = malloc(sizeof *wait);
+        struct pw_replica_want want = { NULL, bytes_of((uint32_t)number), UINT64_MAX, room, wait };
+        struct pw_replica *replica;
+        struct pw_error err;
+
+        for (uint32_t i = 0; !want.tenant && (tenant = pw_table_next(&daemon->registry.tenants, &i));)
+                want.tenant = tenant;
+        assert_non_null(wait);
+        *wait = (struct wait){ daemon, 0, (uint32_t)number, 0 };
+        atomic_fetch_add(&other_fetched, 1);
+        if (number == OTHER_AWAY) {
+                free(wait);
+                pw_store_proxy_unfetched(daemon->store, proxy_of(daemon, OTHER_AWAY));
+                return;
+        }
+        assert_int_equal(pw_replica_ask(daemon, &want, &replica, &err), PW_OK);
+}
+
+static const struct pw_foreign other = { find, open_there, fetch, session_end, freed, wanted };
 
 void other_host_prepare(struct pw_daemon *daemon) { daemon->registry.foreign = &other; }

@@ -232,7 +232,10 @@ static void send_core(void *context, const struct pw_core_message *message, cons
 
 static void room(void *context, const struct pw_store_action *action) { world_room(context, action); }
 static void pages(void *context, const struct pw_store_action *action) { world_pages(context, action); }
-static void proxy_freed(void *context, uint64_t number) { world_fail(context, "proxy %lu, of no host", (unsigned long)number); }
+static void proxy(void *context, const struct pw_store_action *action)
+{
+        world_fail(context, "proxy %lu, of no host", (unsigned long)action->number);
+}
 static void drain(void *context) { (void)context; } /* what clients say is read at once */
 
 static void segment_left(void *context, uint32_t segment, enum pw_store_action_kind how)
@@ -260,7 +263,7 @@ static const struct pw_port port = {
         .wake = wake,
         .room = room,
         .pages = pages,
-        .proxy_freed = proxy_freed,
+        .proxy = proxy,
         .drain = drain,
         .segment_left = segment_left,
         .end_session = end_session,
