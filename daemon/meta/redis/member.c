@@ -107,5 +107,5 @@ uint64_t pw_redis_member_next_us(const struct pw_redis_member *member, uint64_t 
 
 void pw_redis_member_beat(struct pw_redis_member *member, uint64_t now_us)
 {
-        member->beat_us = now_us + member->lease_us / 2;
+        member->beat_us = now_us + member->lease_us * 3 / 5; /* one that is late by a third of a lease still counts */
 }

@@ -39,7 +39,8 @@ static void test_states(void **state)
         assert_due(&member, NONE, 999, PW_REDIS_DUE_NOTHING);
         assert_due(&member, NONE, 1000, PW_REDIS_DUE_SETTLE);
         assert_true(pw_redis_member_step(&member, PW_REDIS_SETTLE, 1000));
-        assert_due(&member, NONE, LEASE / 2 + 30, PW_REDIS_DUE_BEAT);
+        assert_due(&member, NONE, LEASE * 3 / 5 + 29, PW_REDIS_DUE_NOTHING);
+        assert_due(&member, NONE, LEASE * 3 / 5 + 30, PW_REDIS_DUE_BEAT);
         pw_redis_member_beat(&member, 2000000);
         assert_due(&member, 2000000, 2000000, PW_REDIS_DUE_NOTHING);
         assert_due(&member, 2000000, 2000000 + LEASE, PW_REDIS_DUE_CUT);
