@@ -4,7 +4,7 @@ daemon_pathwaysd_SOURCES = daemon/main.c
 daemon_pathwaysd_LDADD = $(daemon_libraries)
 noinst_LTLIBRARIES += daemon/libdaemon.la
 redis_sources = daemon/meta/redis/address.c daemon/meta/redis/answer.c daemon/meta/redis/binding.c daemon/meta/redis/entry.c \
-	daemon/meta/redis/member.c daemon/meta/redis/names.c daemon/meta/redis/redis.c daemon/meta/redis/script.c \
+	daemon/meta/redis/member.c daemon/meta/redis/names.c daemon/meta/redis/redis.c daemon/meta/redis/saver.c daemon/meta/redis/script.c \
 	daemon/meta/redis/state.c daemon/meta/redis/table.c daemon/meta/redis/telling.c daemon/meta/redis/wire.c
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
 daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c \
@@ -52,7 +52,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
 	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carried.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h daemon/meta/own.h daemon/meta/place.h \
 	daemon/settings/metadata.h daemon/meta/redis/address.h \
-	daemon/meta/redis/answer.h daemon/meta/redis/member.h daemon/meta/redis/redis_private.h daemon/meta/redis/script.h \
+	daemon/meta/redis/answer.h daemon/meta/redis/member.h daemon/meta/redis/redis_private.h daemon/meta/redis/saver.h daemon/meta/redis/script.h \
 	daemon/meta/redis/state.h daemon/meta/redis/wire.h \
 	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
 	daemon/peer/codec.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/foreign.h daemon/session/kept.h daemon/session/lane.h \
@@ -142,12 +142,12 @@ tests_conformance_meta_test_SOURCES = $(redis_test_common) \
 daemon_meta_redis_member_test_SOURCES = daemon/meta/redis/address.c daemon/meta/redis/answer.c daemon/meta/redis/member.c \
 	daemon/meta/redis/member_test.c
 daemon_meta_redis_member_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
-redis_test_common = daemon/clock.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/own_file.c $(redis_sources)
+redis_test_common = daemon/clock.c daemon/meta/embedded.c daemon/meta/kinds.c daemon/own_file.c daemon/thread.c $(redis_sources)
 tests_conformance_redis_test_SOURCES = $(redis_test_common) tests/conformance/members.c tests/conformance/members.h \
 	tests/conformance/redis_test.c tests/conformance/server.c \
 	tests/conformance/server.h
 tests_conformance_redis_test_LDADD = $(tests_conformance_meta_test_LDADD)
-tests_conformance_meta_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(HIREDIS_LIBS) $(CMOCKA_LIBS)
+tests_conformance_meta_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(HIREDIS_LIBS) $(CMOCKA_LIBS) -lpthread
 
 # What an installed service consists of besides.
 EXTRA_DIST += daemon/systemd/pathwaysd.service.in daemon/systemd/pathways.conf daemon/systemd/sysusers.d/pathways.conf     \

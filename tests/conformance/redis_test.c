@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -50,8 +51,7 @@ static uint64_t commands_of(const struct scene *scene)
         return strtoull(line + 25, NULL, 10);
 }
 
-/* A host with nothing to do: a script of two commands each three fifths of a lease, which is 1.7 a second with the lease that daemons
- * have. */
+/* A host with nothing to do: a script of two commands each three fifths of a lease, 1.7 a second with the lease of daemons. */
 static void test_idle(void **state)
 {
         struct scene *scene = *state;
@@ -86,6 +86,25 @@ static void test_fence(void **state)
         assert_int_not_equal(anna->answer.outcome, PW_NAMED_OK);
         server_ask(&scene->server, answer, sizeof answer, "EXISTS pathways:{ants}:%s:name:ada/weights", incarnation);
         assert_string_equal(answer, "0");
+}
+
+/* The host goes on, and says that it would not be known after a new start. */
+static void test_state_is_not_written(void **state)
+{
+        struct scene *scene = *state;
+        struct host *anna = &scene->hosts[0];
+        char path[128];
+
+        members_begin(scene, 0);
+        snprintf(path, sizeof path, "%s/0", scene->folder);
+        assert_int_equal(mkdir(path, 0700), 0);
+        snprintf(path, sizeof path, "%s/0/cluster.new", scene->folder);
+        assert_int_equal(mkdir(path, 0700), 0);
+        members_open(scene, 0, true);
+        until(scene, anna->counts[PW_META_TROUBLE]);
+        assert_non_null(strstr(anna->text[PW_META_TROUBLE], "cluster.new"));
+        assert_int_equal(members_ask(scene, 0, PW_NAME_BIND, "weights", members_object(anna, 1)), PW_NAMED_OK);
+        assert_int_equal(rmdir(path), 0);
 }
 
 /* A host that was in the cluster has its number and its peers without a server. */
@@ -363,6 +382,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 TEST(test_two_hosts),      TEST(test_idle),  TEST(test_fence),
+                TEST(test_state_is_not_written),
                 TEST(test_start_without_server), TEST(test_away_and_back), TEST(test_flushed),
                 TEST(test_scripts_flushed), TEST(test_stalled),             TEST(test_no_server),     TEST(test_no_redis),
                 TEST(test_password),       TEST(test_permission),           TEST(test_replica),       TEST(test_out_of_memory),

@@ -128,8 +128,11 @@ static void note_refusal(struct pw_redis *redis, enum pw_redis_word word, const 
                 redis->state.epoch = (uint32_t)pw_max_u64(redis->state.epoch, strtoull(said->words[1], NULL, 10));
                 redis->save = true;
         }
-        if (word == PW_REDIS_LOST)
-                pw_redis_state_forget(&redis->state);
+        if (word == PW_REDIS_LOST) {
+                redis->state.number = 0;
+                redis->save = false;
+                pw_redis_saver_put(redis->saver, NULL);
+        }
 }
 
 static void on_join(void *context, const struct pw_redis_said *said)

@@ -194,9 +194,25 @@ static bool do_due(struct pw_redis *redis, uint64_t now_us)
 static void save(struct pw_redis *redis)
 {
         struct pw_error err;
+        char *text;
 
         redis->save = false;
-        if (redis->state.number && pw_redis_state_save(&redis->state, pw_redis_table_next, redis, &err) != PW_OK)
+        if (!redis->state.number)
+                return;
+        if (pw_redis_state_text(&redis->state, pw_redis_table_next, redis, &text, &err) == PW_OK)
+                pw_redis_saver_put(redis->saver, text);
+        else
+                pw_redis_tell(redis, PW_META_TROUBLE, &err);
+}
+
+/* That the state was not written is noticed in a later turn: each beat is one. */
+static void look_at_saver(struct pw_redis *redis)
+{
+        struct pw_error err;
+
+        if (redis->save)
+                save(redis);
+        if (pw_redis_saver_failed(redis->saver, &err))
                 pw_redis_tell(redis, PW_META_TROUBLE, &err);
 }
 
@@ -211,8 +227,7 @@ static bool redis_turn(struct pw_meta *base)
         any |= do_due(redis, now_us);
         if (redis->wanted)
                 act(redis, now_us);
-        if (redis->save)
-                save(redis);
+        look_at_saver(redis);
         return pw_redis_tell_all(redis) || any;
 }
 
@@ -239,6 +254,8 @@ static void free_all(struct pw_redis *redis)
         pw_redis_names_done(redis);
         pw_redis_bindings_done(redis);
         pw_redis_table_done(redis);
+        if (!pw_redis_saver_free(redis->saver))
+                redis->state.lock_fd = -1; /* for as long as this process lives nobody else is to have the folder */
         pw_redis_state_close(&redis->state);
         free(redis->address);
         free(redis->cluster);
@@ -328,6 +345,19 @@ static struct pw_redis *new_redis(const struct pw_meta_params *params)
         return NULL;
 }
 
+/* The epoch is used only once it is known after a crash, too. */
+static enum pw_status save_first(const struct pw_redis *redis, struct pw_error *ret_err)
+{
+        char *text;
+        enum pw_status status = pw_redis_state_text(&redis->state, pw_redis_table_next, (void *)(uintptr_t)redis, &text, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        status = pw_redis_state_write(redis->state.folder, text, ret_err);
+        free(text);
+        return status;
+}
+
 /* Who was in the cluster has its number and another epoch at once. */
 static enum pw_status start(struct pw_redis *redis, const struct pw_meta_params *params, struct pw_error *ret_err)
 {
@@ -340,6 +370,8 @@ static enum pw_status start(struct pw_redis *redis, const struct pw_meta_params 
         state->host = redis->name;
         state->machine = redis->machine;
         status = pw_redis_state_open(state, params->state_dir, pw_redis_table_known, redis, ret_err);
+        if (status == PW_OK)
+                status = pw_redis_saver_new(params->state_dir, &redis->saver, ret_err);
         if (status != PW_OK || !state->number)
                 return status;
         if (state->epoch == UINT32_MAX)
@@ -350,7 +382,7 @@ static enum pw_status start(struct pw_redis *redis, const struct pw_meta_params 
         state->epoch = params->now_s > state->epoch ? params->now_s : state->epoch + 1;
         redis->host = (struct pw_meta_host){ state->number, state->epoch, state->incarnation };
         redis->joined = true;
-        return pw_redis_state_save(state, pw_redis_table_next, redis, ret_err);
+        return save_first(redis, ret_err);
 }
 
 static enum pw_status redis_open(const struct pw_meta_params *params, struct pw_meta **ret_meta, struct pw_meta_host *ret_host,

@@ -15,6 +15,7 @@
 #include "daemon/meta/kinds.h"
 #include "daemon/meta/meta.h"
 #include "daemon/meta/redis/member.h"
+#include "daemon/meta/redis/saver.h"
 #include "daemon/meta/redis/state.h"
 #include "daemon/meta/redis/wire.h"
 
@@ -69,6 +70,7 @@ struct pw_redis {
         struct pw_meta_host host;   /* epoch 0: not joined yet */
         struct pw_redis_member member;
         struct pw_redis_state state;
+        struct pw_redis_saver *saver; /* of the state; NULL: in open() */
         struct pw_redis_wire *wire;
         char *address, *cluster, *name, *machine, *own_address, *user, *password;
         uint64_t instance, serial;  /* serial: of the connection */

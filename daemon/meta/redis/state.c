@@ -11,9 +11,9 @@
 
 #define PATH_BYTES 4096
 
-static void path_of(const struct pw_redis_state *state, const char *name, char path[PATH_BYTES])
+static void path_of(const char *folder, const char *name, char path[PATH_BYTES])
 {
-        snprintf(path, PATH_BYTES, "%s/%s", state->folder, name);
+        snprintf(path, PATH_BYTES, "%s/%s", folder, name);
 }
 
 static enum pw_status lock(struct pw_redis_state *state, struct pw_error *ret_err)
@@ -104,7 +104,7 @@ enum pw_status pw_redis_state_open(struct pw_redis_state *state, const char *fol
         status = lock(state, ret_err);
         if (status != PW_OK)
                 return status;
-        path_of(state, "cluster", path);
+        path_of(state->folder, "cluster", path);
         fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd < 0)
                 return errno == ENOENT ? PW_OK : pw_error_errno(ret_err, errno, "open %s", path);
@@ -120,52 +120,78 @@ enum pw_status pw_redis_state_open(struct pw_redis_state *state, const char *fol
 
 /* --- writing ----------------------------------------------------------------------------------------------------------------- */
 
-static bool write_file(const struct pw_redis_state *state, FILE *file,
-                       const struct pw_host_row *(*next)(void *context, uint32_t *cursor), void *context)
+enum pw_status pw_redis_state_text(const struct pw_redis_state *state,
+                                   const struct pw_host_row *(*next)(void *context, uint32_t *cursor), void *context,
+                                   char **ret_text, struct pw_error *ret_err)
 {
         const struct pw_host_row *row;
+        char *text = NULL;
+        size_t bytes = 0;
+        FILE *file = open_memstream(&text, &bytes);
+        bool whole;
 
+        if (!file)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "%s/cluster: out of memory to write it", state->folder);
         fprintf(file, "version 1\ncluster %s\nhost %s\nmachine %s\nincarnation %016llx\nnumber %u\nepoch %u\nconfirmed %u\n",
                 state->cluster, state->host, state->machine, (unsigned long long)state->incarnation, state->number, state->epoch,
                 state->confirmed);
         for (uint32_t i = 0; (row = next(context, &i));)
                 fprintf(file, "row %u %u %s %s\n", row->number, row->epoch, row->name, row->address);
-        return fflush(file) == 0 && !ferror(file);
+        whole = !ferror(file);
+        if (fclose(file) == 0 && whole) {
+                *ret_text = text;
+                return PW_OK;
+        }
+        free(text);
+        return pw_error_set(ret_err, PW_NO_MEMORY, "%s/cluster: out of memory to write it", state->folder);
 }
 
-enum pw_status pw_redis_state_save(const struct pw_redis_state *state,
-                                   const struct pw_host_row *(*next)(void *context, uint32_t *cursor), void *context,
-                                   struct pw_error *ret_err)
+static bool write_all(int fd, const char *text)
+{
+        size_t bytes = strlen(text), done = 0;
+
+        while (done < bytes) {
+                ssize_t count = TEMP_FAILURE_RETRY(write(fd, text + done, bytes - done));
+
+                if (count < 0)
+                        return false;
+                done += (size_t)count;
+        }
+        return true;
+}
+
+/* That the new name is there after the machine went down, too; where a folder cannot be synced, it is as it is. */
+static void sync_folder(const char *folder)
+{
+        pw_auto_close int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd >= 0)
+                (void)!fsync(fd);
+}
+
+enum pw_status pw_redis_state_write(const char *folder, const char *text, struct pw_error *ret_err)
 {
         char path[PATH_BYTES], other[PATH_BYTES];
-        enum pw_status status;
-        bool written;
-        FILE *file;
-        int fd;
+        pw_auto_close int fd = -1;
+        enum pw_status status = pw_own_file(folder, "cluster.new", &fd, ret_err);
 
-        path_of(state, "cluster", path);
-        path_of(state, "cluster.new", other);
-        status = pw_own_file(state->folder, "cluster.new", &fd, ret_err);
         if (status != PW_OK)
                 return status;
-        file = ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
-        if (!file) {
-                close(fd);
-                return pw_error_set(ret_err, PW_SYSTEM, "%s: cannot be written", other);
-        }
-        written = write_file(state, file, next, context);
-        if (fclose(file) != 0 || !written || rename(other, path) < 0)
+        path_of(folder, "cluster", path);
+        path_of(folder, "cluster.new", other);
+        if (ftruncate(fd, 0) < 0 || !write_all(fd, text) || fsync(fd) < 0 || rename(other, path) < 0)
                 return pw_error_errno(ret_err, errno, "write %s", path);
+        sync_folder(folder);
         return PW_OK;
 }
 
-void pw_redis_state_forget(struct pw_redis_state *state)
+void pw_redis_state_remove(const char *folder)
 {
         char path[PATH_BYTES];
 
-        path_of(state, "cluster", path);
+        path_of(folder, "cluster", path);
         unlink(path);
-        state->number = 0;
+        sync_folder(folder);
 }
 
 void pw_redis_state_close(struct pw_redis_state *state)

@@ -23,12 +23,17 @@ struct pw_redis_state {
 PW_MUST_CHECK enum pw_status pw_redis_state_open(struct pw_redis_state *state, const char *folder,
                                                  void (*row)(void *context, const struct pw_host_row *row), void *context,
                                                  struct pw_error *ret_err);
-/* `next` gives one row after the other, then NULL. Errors: PW_SYSTEM, PW_NO_MEMORY; the file is as before. */
-PW_MUST_CHECK enum pw_status pw_redis_state_save(const struct pw_redis_state *state,
+/* What the file is to have. `next` gives one row after the other, then NULL. Own: *ret_text is freed by the caller.
+ * Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_redis_state_text(const struct pw_redis_state *state,
                                                  const struct pw_host_row *(*next)(void *context, uint32_t *cursor), void *context,
-                                                 struct pw_error *ret_err);
-/* The number is another host's now: the next start asks for a new one. */
-void pw_redis_state_forget(struct pw_redis_state *state);
+                                                 char **ret_text, struct pw_error *ret_err);
+/* It has that once this returns, also if the machine goes down. Errors: PW_SYSTEM, PW_DENIED, PW_NO_MEMORY; the file is as before.
+ * Threads: any, one at a time. */
+PW_MUST_CHECK enum pw_status pw_redis_state_write(const char *folder, const char *text, struct pw_error *ret_err);
+/* The number is another host's now: the next start asks for a new one. Threads: likewise. */
+void pw_redis_state_remove(const char *folder);
+/* The folder is unlocked. */
 void pw_redis_state_close(struct pw_redis_state *state);
 
 #endif

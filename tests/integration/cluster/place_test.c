@@ -128,13 +128,14 @@ static void a_second_daemon_of_one_name(void **state)
 
 static void copy_state(const struct it_host *from, const struct it_host *to)
 {
+        int64_t limit_us = it_now_us() + IT_LONG;
         char path[160], text[4096];
         size_t bytes;
         FILE *file;
 
         snprintf(path, sizeof path, "%s/state/cluster", from->folder);
-        file = fopen(path, "re");
-        assert_non_null(file);
+        while (!(file = fopen(path, "re"))) /* it is written beside the loop */
+                assert_true(it_now_us() < limit_us);
         bytes = fread(text, 1, sizeof text - 1, file);
         text[bytes] = 0;
         fclose(file);
