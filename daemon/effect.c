@@ -9,6 +9,7 @@
 #include "daemon/memory/segment.h"
 #include "daemon/memory/worker.h"
 #include "daemon/module/module.h"
+#include "daemon/peer/peers.h"
 #include "daemon/session/complaint.h"
 #include "daemon/session/foreign.h"
 #include "daemon/work/place.h"
@@ -109,6 +110,8 @@ static void proxy(void *context, const struct pw_store_action *action)
                 daemon->registry.foreign->wanted(daemon, action->number);
 }
 
+static void decided(void *context, struct pw_object *object) { pw_peers_decided(context, object); }
+
 /* The next turn comes at once and reads every ring with something in it; other clients are to ring at their next DROP. */
 static void drain(void *context)
 {
@@ -152,6 +155,7 @@ static const struct pw_port port = {
         .room = room,
         .pages = pages,
         .proxy = proxy,
+        .decided = decided,
         .drain = drain,
         .segment_left = segment_left,
         .end_session = end_session,

@@ -110,6 +110,12 @@ static void hand_over(const struct pw_deciders *deciders, void (*of)(void *conte
         of(deciders->context, &copy);
 }
 
+static void decided(const struct pw_deciders *deciders, struct pw_object *object)
+{
+        pw_awaited_decided(deciders->scheduler, object);
+        deciders->port->decided(deciders->context, object);
+}
+
 /* Likewise of the store. */
 static void act_stored(const struct pw_deciders *deciders, const struct pw_store_action *action, uint64_t now_us)
 {
@@ -127,7 +133,7 @@ static void act_stored(const struct pw_deciders *deciders, const struct pw_store
         case PW_STORE_CANCEL_RUN: pw_scheduler_unheld(deciders->scheduler, action->number, now_us); break;
         case PW_STORE_FREE_PROXY:
         case PW_STORE_FETCH_PROXY: hand_over(deciders, port->proxy, action); break;
-        case PW_STORE_READY: pw_awaited_decided(deciders->scheduler, action->object); break;
+        case PW_STORE_READY: decided(deciders, action->object); break;
         case PW_STORE_DRAIN: port->drain(context); break;
         case PW_STORE_SEGMENT_IDLE:
         case PW_STORE_SEGMENT_QUIET: port->segment_left(context, action->segment, action->kind); break;

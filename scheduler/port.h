@@ -37,6 +37,7 @@ struct pw_port {
         void (*room)(void *context, const struct pw_store_action *action);    /* GRANT, LOOK_AGAIN or REFUSE: answer a request */
         void (*pages)(void *context, const struct pw_store_action *action);   /* POPULATE or PUNCH, then tell the store */
         void (*proxy)(void *context, const struct pw_store_action *action);   /* FREE_PROXY or FETCH_PROXY */
+        void (*decided)(void *context, struct pw_object *object);             /* READY: the scheduler has heard of it */
         void (*drain)(void *context);                                         /* read every ring, and each DROP as it comes */
         /* SEGMENT_IDLE: it is to be removed; SEGMENT_QUIET: its map may go. */
         void (*segment_left)(void *context, uint32_t segment, enum pw_store_action_kind how);

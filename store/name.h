@@ -70,6 +70,7 @@ struct pw_name_told {
         bool elsewhere;     /* it looked the name up: `object` is what another host has bound it to, and nobody here holds it */
         struct pw_id object;
         struct pw_cell cell; /* where that stands on this host */
+        uint64_t until_us;   /* elsewhere: of its wait; UINT64_MAX: for ever; 0: it does not wait */
         char text[500];     /* of an error */
 };
 /* The next answer. False: there is none. */

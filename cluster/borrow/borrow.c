@@ -377,6 +377,17 @@ struct pw_proxy *pw_borrow_whole(struct pw_borrow *borrow, struct pw_id id, stru
         return proxy && is_whole(proxy) ? proxy : NULL;
 }
 
+struct pw_proxy *pw_borrow_find(const struct pw_borrow *borrow, struct pw_id id, const char *tenant)
+{
+        struct pw_proxy *proxy = pw_table_get(&borrow->proxies, pw_borrow_id_key(borrow, id));
+        uint32_t bytes = tenant ? (uint32_t)strlen(tenant) : 0;
+
+        while (proxy && (!pw_id_equal(proxy->id, id) || !proxy->place ||
+                         (tenant && (proxy->tenant_bytes != bytes || memcmp(proxy->tenant, tenant, bytes)))))
+                proxy = proxy->same_key;
+        return proxy;
+}
+
 bool pw_borrow_has(struct pw_borrow *borrow, struct pw_id id)
 {
         struct pw_proxy *proxy = pw_table_get(&borrow->proxies, pw_borrow_id_key(borrow, id));
@@ -395,6 +406,7 @@ void pw_proxy_row(const struct pw_proxy *proxy, struct pw_proxy_row *ret_row)
         bool current = pw_proxy_is_current(proxy);
 
         *ret_row = (struct pw_proxy_row){ .proxy = proxy, .id = proxy->id, .state = proxy->state,
+                                          .tenant = { proxy->tenant, proxy->tenant_bytes },
                                           .lender = current ? proxy->lender->host : 0, .number = current ? proxy->number : 0,
                                           .openers = proxy->opener_count, .place = proxy->place };
 }

@@ -99,6 +99,8 @@ void pw_borrow_pulled(struct pw_borrow *borrow, struct pw_proxy *proxy);
 void pw_borrow_freed(struct pw_borrow *borrow, struct pw_proxy *proxy);
 /* What is whole here, to lend it; NULL: nothing. */
 struct pw_proxy *pw_borrow_whole(struct pw_borrow *borrow, struct pw_id id, struct pw_talk_bytes tenant);
+/* What stands for it here, and has a slot or is about to: of the tenant, or, `tenant` NULL, of any; NULL: nothing. */
+struct pw_proxy *pw_borrow_find(const struct pw_borrow *borrow, struct pw_id id, const char *tenant);
 /* Is it whole here, whoever's it is? */
 bool pw_borrow_has(struct pw_borrow *borrow, struct pw_id id);
 
@@ -127,6 +129,7 @@ bool pw_borrow_next(struct pw_borrow *borrow, struct pw_borrow_action *ret_actio
 struct pw_proxy_row {
         const struct pw_proxy *proxy;
         struct pw_id id;
+        struct pw_talk_bytes tenant;
         enum pw_proxy_state state;
         uint32_t lender;    /* who holds it for this host; of OPENING, RENEWING: who is asked */
         uint64_t number;    /* of its open there, in this term; 0: nobody is asked, nobody holds it */

@@ -2,6 +2,8 @@
 #include "daemon/peer/call.h"
 
 #include "base/memory.h"
+#include "daemon/peer/borrowing.h"
+#include "daemon/peer/lending.h"
 #include "daemon/session/complaint.h"
 #include "daemon/transport/pipe.h"
 #include "daemon/transport/stream/control.h"
@@ -98,10 +100,19 @@ static void hear_hello(struct pw_peer_call *call, const struct pw_hello *hello)
         end(call); /* who refused it has shut it */
 }
 
-/* Nobody of this host has anything to do with those of others yet. */
-static enum pw_status hear_body(struct pw_error *ret_err)
+static enum pw_status hear_body(struct pw_peer_call *call, const struct pw_peer_said *said, struct pw_error *ret_err)
 {
-        return pw_error_set(ret_err, PW_PROTOCOL, "a message that is for nobody here");
+        struct pw_talk_message message;
+        uint32_t host = call->peer->params.link.host;
+        enum pw_status status;
+
+        if (said->whose != PW_PEER_BODY_TALK)
+                return pw_error_set(ret_err, PW_PROTOCOL, "a message between schedulers: no program runs over several hosts yet");
+        status = pw_talk_decode(said->body, said->body_bytes, &message, ret_err);
+        if (status != PW_OK)
+                return status;
+        return pw_talk_is_for_lender(message.kind) ? pw_lending_hear(call->peers, host, &message, ret_err)
+                                                   : pw_borrowing_hear(call->peers, host, &message, ret_err);
 }
 
 static void hear_frame(struct pw_peer_call *call, const struct pw_peer_said *said)
@@ -116,7 +127,9 @@ static void hear_frame(struct pw_peer_call *call, const struct pw_peer_said *sai
         if (status == PW_EXISTS || status == PW_GONE)
                 return; /* it came before; or on a connection that another one has replaced */
         if (status == PW_OK && said->head.number) {
-                status = hear_body(&err);
+                status = hear_body(call, said, &err);
+                if (status == PW_OK)
+                        return;
                 pw_peers_give_up(call->peers, call->peer->params.link.host, &err);
         }
         if (status == PW_OK)
@@ -304,10 +317,18 @@ static void port_met(void *context, struct pw_peer *peer, const struct pw_link_m
 {
         struct pw_peers *peers = context;
         uint32_t host = peer->params.link.host;
+        struct pw_error err;
 
         pw_log(&peers->daemon->log, PW_LOG_INFO, "host met host=h%u name=%s epoch=%x term=%llu%s", host, peer->params.name,
                peer->link->epoch, (unsigned long long)peer->link->term,
                !met->ended_term ? "" : met->restarted ? " it was started again" : " it had given this one up");
+        if (met->ended_term) {
+                pw_borrowing_ended(peers, host);
+                pw_lending_ended(peers, host);
+        }
+        if (pw_borrowing_met(peers, host, peer->link->epoch, &err) != PW_OK)
+                pw_log(&peers->daemon->log, PW_LOG_WARNING, "not all that was borrowed is renewed host=h%u reason=\"%s\"", host,
+                       err.text);
 }
 
 static void port_gave_up(void *context, struct pw_peer *peer, const struct pw_error *why)
@@ -317,6 +338,8 @@ static void port_gave_up(void *context, struct pw_peer *peer, const struct pw_er
 
         pw_log(&peers->daemon->log, PW_LOG_WARNING, "host given up host=h%u name=%s reason=\"%s\"", host, peer->params.name,
                why->text);
+        pw_borrowing_ended(peers, host);
+        pw_lending_ended(peers, host);
 }
 
 const struct pw_peer_port pw_calls_port = { port_connect, port_say, port_shut, port_met, port_gave_up };

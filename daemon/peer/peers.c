@@ -1,5 +1,8 @@
 /* Peers from start to end: what is listened at, the host table, turns. */
+#include "daemon/peer/borrowed.h"
+#include "daemon/peer/borrowing.h"
 #include "daemon/peer/call.h"
+#include "daemon/peer/lending.h"
 
 #include "base/memory.h"
 #include "base/transition.h"
@@ -71,9 +74,13 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         if (!peers)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for other hosts");
         peers->daemon = daemon;
+        peers->fetches_us = UINT64_MAX;
         peers->observer = (struct pw_observer){ note, peers };
         pw_list_init(&peers->over);
         pw_list_init(&peers->failed);
+        pw_list_init(&peers->lent);
+        pw_list_init(&peers->unmade);
+        pw_list_init(&peers->fetches);
         status = listen_at(peers, ret_err);
         if (status == PW_OK)
                 *ret_peers = peers;
@@ -86,8 +93,12 @@ void pw_peers_free(struct pw_peers *peers)
 {
         if (!peers)
                 return;
-        if (peers->joined)
+        peers->daemon->registry.foreign = NULL;
+        if (peers->joined) {
                 pw_hosts_done(&peers->hosts);
+                pw_borrowing_done(peers);
+                pw_lending_done(peers);
+        }
         pw_calls_done(peers);
         if (peers->transport)
                 pw_transport_close(peers->transport);
@@ -107,11 +118,23 @@ static void joined(void *context, const struct pw_meta_own *own)
                                                     .window = WINDOW, .kept_bytes_max = KEPT_BYTES,
                                                     .observer = &peers->observer },
                                           .own = &peers->own, .port = &pw_calls_port, .context = peers };
+        struct pw_borrow_params borrow = { own->host, settings->lease_us, peers->daemon->hash_secret, &peers->observer };
+        struct pw_error err;
+        enum pw_status status;
 
         peers->own = (struct pw_hello){ .version = PW_PEER_VERSION, .incarnation = own->incarnation, .cluster = own->cluster,
                                         .name = own->name, .host = own->host,
                                         .peer = { .epoch = own->epoch, .instance = own->instance } };
+        status = pw_borrow_new(&borrow, &peers->borrow, &err);
+        if (status == PW_OK)
+                status = pw_lend_new(&peers->observer, &peers->lend, &err);
+        if (status != PW_OK) {
+                pw_log(&peers->daemon->log, PW_LOG_ERROR, "this host deals with no other reason=\"%s\"", err.text);
+                pw_borrow_free(peers->borrow);
+                return;
+        }
         pw_hosts_init(&peers->hosts, &params);
+        peers->daemon->registry.foreign = &pw_borrowing_foreign;
         peers->joined = true;
 }
 
@@ -121,8 +144,11 @@ static void host_known(void *context, const struct pw_host_row *row)
         struct pw_peers *peers = context;
         struct pw_peer *peer;
         struct pw_error err;
-        enum pw_status status = pw_hosts_put(&peers->hosts, row, NULL, &err);
+        enum pw_status status;
 
+        if (!peers->joined)
+                return;
+        status = pw_hosts_put(&peers->hosts, row, NULL, &err);
         if (status == PW_OK)
                 status = pw_hosts_peer(&peers->hosts, row->number, &peer, &err);
         if (status == PW_OK)
@@ -176,7 +202,8 @@ bool pw_peers_turn(struct pw_daemon *daemon)
         if (!peers || !peers->joined)
                 return false;
         up_to_us = read_us(daemon);
-        any = pw_calls_turn(peers);
+        any = pw_calls_turn(peers) | pw_borrowing_turn(peers) | pw_lending_turn(peers);
+        daemon->loop.more |= any;
         for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
                 if (!host->peer)
                         continue;
@@ -195,21 +222,30 @@ uint64_t pw_peers_next_us(const struct pw_daemon *daemon)
 
         if (!peers)
                 return UINT64_MAX;
-        if (peers->joined)
+        if (peers->joined) {
+                next_us = pw_borrowing_next_us(peers);
                 for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));)
                         if (host->peer)
                                 next_us = pw_min_u64(next_us, pw_peer_next_us(host->peer));
+        }
         boot_us = pw_boot_us();
         now_us = pw_now_us();
         if (next_us != UINT64_MAX)
                 next_us = now_us + (next_us > boot_us ? next_us - boot_us : 0);
-        return pw_min_u64(next_us, pw_transport_next_us(peers->transport));
+        return pw_min_u64(pw_min_u64(next_us, peers->fetches_us), pw_transport_next_us(peers->transport));
 }
 
 void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         pw_transport_turn(daemon->peers->transport, now_us);
+        daemon->peers->fetches_us = pw_fetching_turn(daemon->peers, now_us);
         daemon->loop.more = true;
+}
+
+void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object)
+{
+        if (daemon->peers && daemon->peers->joined)
+                pw_lending_decided(daemon->peers, object);
 }
 
 /* --- who is there ------------------------------------------------------------------------------------------------------------- */

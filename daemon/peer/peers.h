@@ -11,6 +11,7 @@
 #include "cluster/link/hosts.h"
 #include "daemon/meta/carry.h"
 
+struct pw_object;
 struct pw_peers;
 
 uint64_t pw_boot_us(void); /* CLOCK_BOOTTIME: a host that slept knows it */
@@ -31,6 +32,9 @@ bool pw_peers_turn(struct pw_daemon *daemon);
 /* When the next turn is due, by CLOCK_MONOTONIC; UINT64_MAX: not before the loop hears of something. */
 uint64_t pw_peers_next_us(const struct pw_daemon *daemon);
 void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us);
+
+/* A watched object was decided: hosts that borrowed it are told. */
+void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object);
 
 /* Each host that is known, for listings. */
 struct pw_host_seen {

@@ -2,6 +2,8 @@
 #ifndef PW_DAEMON_PEER_PEERS_PRIVATE_H
 #define PW_DAEMON_PEER_PEERS_PRIVATE_H
 
+#include "cluster/borrow/borrow.h"
+#include "cluster/borrow/lend.h"
 #include "daemon/peer/codec.h"
 #include "daemon/peer/peers.h"
 #include "daemon/transport/transport.h"
@@ -18,12 +20,27 @@ struct pw_peers {
         bool joined;                   /* what follows is there */
         struct pw_hello own;
         struct pw_hosts hosts;
+        struct pw_borrow *borrow;
+        struct pw_lend *lend;
 
         struct pw_table calls;         /* number -> struct pw_peer_call */
         uint64_t next_call;
         struct pw_list over;           /* calls that are freed at the end of the turn, when nothing of them is on the stack */
         struct pw_list failed;         /* calls that came to nothing at once: said in the next turn */
         bool room;                     /* a stream takes more again */
+
+        /* lending.c */
+        struct pw_list lent;           /* sessions of the store */
+        struct pw_table watched;       /* place of an object -> loans of it, as it is not decided */
+        /* borrowing.c, opening.c, fetching.c */
+        struct pw_table borrowed;      /* number -> struct pw_borrowed */
+        uint64_t next_borrowed;
+        struct pw_list unmade;         /* of these, that get no slot */
+        bool acting;                   /* what the core wants is being done */
+        struct pw_table openings;      /* number -> struct pw_opening */
+        uint64_t next_opening;
+        struct pw_list fetches;        /* of all */
+        uint64_t fetches_us;           /* when the next of them is due; UINT64_MAX: none */
 };
 
 /* Say this to host `number`; it is called if there is no link. The host is given up where it cannot be said. */

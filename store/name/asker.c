@@ -118,6 +118,7 @@ bool pw_store_name_told(struct pw_store *store, struct pw_name_told *ret_told)
         ret_told->elsewhere = asker->tell == PW_TELL_ELSEWHERE;
         ret_told->object = asker->object;
         ret_told->cell = asker->cell;
+        ret_told->until_us = asker->once ? 0 : asker->end.key;
         ret_told->text[0] = 0;
         say(asker, ret_told);
         pw_name_asker_free(store, asker);

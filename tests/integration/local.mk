@@ -46,6 +46,9 @@ tests_integration_client_beside_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/vandal_test
 tests_integration_client_vandal_test_SOURCES = tests/integration/client/vandal_test.c $(integration_raw) $(integration_sources)
 tests_integration_client_vandal_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/cluster/objects_test
+tests_integration_cluster_objects_test_SOURCES = tests/integration/cluster/objects_test.c $(integration_cluster) $(integration_sources)
+tests_integration_cluster_objects_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/hosts_test
 tests_integration_cluster_hosts_test_SOURCES = tests/integration/cluster/hosts_test.c $(integration_cluster) \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_sources)

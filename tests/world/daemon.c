@@ -232,6 +232,9 @@ static void send_core(void *context, const struct pw_core_message *message, cons
 
 static void room(void *context, const struct pw_store_action *action) { world_room(context, action); }
 static void pages(void *context, const struct pw_store_action *action) { world_pages(context, action); }
+/* Nobody but the scheduler watches objects here. */
+static void decided(void *context, struct pw_object *object) { (void)context, (void)object; }
+
 static void proxy(void *context, const struct pw_store_action *action)
 {
         world_fail(context, "proxy %lu, of no host", (unsigned long)action->number);
@@ -264,6 +267,7 @@ static const struct pw_port port = {
         .room = room,
         .pages = pages,
         .proxy = proxy,
+        .decided = decided,
         .drain = drain,
         .segment_left = segment_left,
         .end_session = end_session,

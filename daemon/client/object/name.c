@@ -2,6 +2,7 @@
 #include "daemon/client/object/name.h"
 
 #include "base/memory.h"
+#include "daemon/session/foreign.h"
 #include "daemon/session/object.h"
 #include "daemon/session/output.h"
 #include "daemon/wait.h"
@@ -10,6 +11,7 @@
 
 #include <ctype.h>
 
+#define OPEN_US 30000000u /* how long the home of a name that is looked up without waiting may take to answer */
 #define TOLD_PART 128u /* requests that are answered in a turn */
 
 static enum pw_status check_name(const char *name, struct pw_error *ret_err)
@@ -127,15 +129,19 @@ void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire
 
 /* --- answers ------------------------------------------------------------------------------------------------------------------ */
 
-/* Its name is known, and which host is to be asked for it. */
-static void answer_elsewhere(struct pw_dsession *session, const struct pw_name_told *told)
+/* Its name is known, and its home is asked for it: until the end of the wait for the name, if that was for a time. */
+static void open_elsewhere(struct pw_dsession *session, const struct pw_name_told *told)
 {
+        const struct pw_foreign *foreign = session->daemon->registry.foreign;
         char text[PW_ID_TEXT_BYTES];
         struct pw_error err;
 
-        pw_error_set(&err, PW_UNSUPPORTED,
-                     "the name is bound to %s, on host h%u: this version opens no objects of other hosts; ask there",
-                     pw_id_format(told->object, text), pw_id_host(told->object));
+        if (foreign) {
+                foreign->open(session, told->request, told->object, told->until_us ? told->until_us : pw_now_us() + OPEN_US);
+                return;
+        }
+        pw_error_set(&err, PW_UNSUPPORTED, "the name is bound to %s, on host h%u, with which this one does not deal: it has no "
+                     "--listen", pw_id_format(told->object, text), pw_id_host(told->object));
         pw_session_reply_error(session, told->request, PW_UNSUPPORTED, err.text);
 }
 
@@ -152,7 +158,7 @@ bool pw_names_turn(struct pw_daemon *daemon)
                 if (told.status != PW_OK)
                         pw_session_reply_error(session, told.request, told.status, told.text);
                 else if (told.elsewhere)
-                        answer_elsewhere(session, &told);
+                        open_elsewhere(session, &told);
                 else if (told.found)
                         pw_session_reply_object(session, told.request, told.object, told.cell);
                 else

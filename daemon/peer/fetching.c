@@ -1,0 +1,254 @@
+/* Bytes of objects of other hosts: a room, then a value that came along or a pull, then they are the proxy's. */
+#include "base/memory.h"
+#include "daemon/peer/borrowed.h"
+#include "daemon/peer/pulling.h"
+#include "daemon/session/output.h"
+#include "store/object.h"
+#include "store/proxy.h"
+
+#include <stdlib.h>
+
+struct pw_fetching {
+        struct pw_list link, of_all; /* of its object; peers->fetches */
+        uint32_t session;
+        uint64_t request, until_us;
+};
+
+/* While a thread may have the room, whatever becomes of the proxy: a claim like a run's (there is no run 0). */
+static const struct pw_owner the_threads = { PW_OWNER_RUN, 0 };
+
+/* --- who waits ---------------------------------------------------------------------------------------------------------------- */
+
+static void forget(struct pw_fetching *fetching)
+{
+        pw_list_remove(&fetching->link);
+        pw_list_remove(&fetching->of_all);
+        free(fetching);
+}
+
+static void answer(struct pw_peers *peers, struct pw_fetching *fetching, const struct pw_error *why)
+{
+        struct pw_dsession *session = pw_session_get(&peers->daemon->registry, fetching->session);
+
+        if (session && why)
+                pw_session_reply_error(session, fetching->request, why->status, why->text);
+        else if (session)
+                pw_session_reply_ok(session, fetching->request);
+        forget(fetching);
+}
+
+void pw_fetching_answer(struct pw_borrowed *borrowed, const struct pw_error *why)
+{
+        struct pw_fetching *fetching;
+
+        pw_list_each(&borrowed->fetches, fetching, struct pw_fetching, link)
+                answer(borrowed->peers, fetching, why);
+        if (why && borrowed->object)
+                pw_store_proxy_unfetched(borrowed->peers->daemon->store, borrowed->object);
+}
+
+void pw_fetching_session_end(struct pw_dsession *session)
+{
+        struct pw_fetching *fetching;
+
+        pw_list_each(&session->daemon->peers->fetches, fetching, struct pw_fetching, of_all)
+                if (fetching->session == session->number)
+                        forget(fetching);
+}
+
+uint64_t pw_fetching_turn(struct pw_peers *peers, uint64_t now_us)
+{
+        struct pw_fetching *fetching;
+        uint64_t next_us = UINT64_MAX;
+        struct pw_error err;
+
+        pw_list_each(&peers->fetches, fetching, struct pw_fetching, of_all) {
+                if (fetching->until_us > now_us) {
+                        next_us = pw_min_u64(next_us, fetching->until_us);
+                        continue;
+                }
+                (void)!pw_error_set(&err, PW_DEADLINE, "its bytes are on another host, and did not come in time: see pathways why");
+                answer(peers, fetching, &err);
+        }
+        return next_us;
+}
+
+/* --- the bytes ---------------------------------------------------------------------------------------------------------------- */
+
+/* They are whole, and no thread writes there. */
+static enum pw_status give_to_proxy(struct pw_borrowed *borrowed, struct pw_error *ret_err)
+{
+        struct pw_replica *replica = borrowed->replica;
+        struct pw_daemon *daemon = borrowed->peers->daemon;
+        enum pw_status status;
+
+        borrowed->replica = NULL;
+        borrowed->filling = false;
+        status = pw_replica_done(daemon, replica, borrowed->object, ret_err);
+        if (status == PW_OK && borrowed->pulling &&
+            pw_store_hold(daemon->store, borrowed->object->backing, the_threads, ret_err) == PW_OK)
+                borrowed->kept = borrowed->object->backing;
+        daemon->loop.more = true;
+        return status;
+}
+
+static void drop_replica(struct pw_borrowed *borrowed)
+{
+        if (borrowed->replica)
+                pw_replica_give_up(borrowed->peers->daemon, borrowed->replica);
+        borrowed->replica = NULL;
+        borrowed->filling = false;
+}
+
+static void want_bytes(struct pw_borrowed *borrowed, uint64_t until_us);
+
+/* All bytes were pulled, or they cannot be had now. */
+static void pulled(void *context, enum pw_status status, const struct pw_error *err)
+{
+        struct pw_borrowed *borrowed = context;
+        struct pw_error why;
+
+        if (status == PW_OK) {
+                status = give_to_proxy(borrowed, &why);
+                if (status == PW_OK && borrowed->proxy)
+                        pw_borrow_pulled(borrowed->peers->borrow, borrowed->proxy);
+        } else {
+                (void)!pw_error_set(&why, status, "%s", err->text);
+                pw_pulling_end(borrowed->pulling);
+        }
+        pw_fetching_answer(borrowed, status == PW_OK ? NULL : &why);
+        pw_borrowing_act(borrowed->peers);
+}
+
+/* No thread has the room any more. */
+static void let_go(void *context)
+{
+        struct pw_borrowed *borrowed = context;
+
+        borrowed->pulling = NULL;
+        drop_replica(borrowed);
+        if (borrowed->kept)
+                pw_store_release(borrowed->peers->daemon->store, borrowed->kept, the_threads, pw_now_us());
+        borrowed->kept = NULL;
+        borrowed->peers->daemon->loop.more = true;
+        if (!borrowed->object)
+                pw_borrowed_settle(borrowed);
+        else if (!pw_list_empty(&borrowed->fetches))
+                want_bytes(borrowed, UINT64_MAX); /* asked for meanwhile */
+}
+
+static enum pw_status pull(struct pw_borrowed *borrowed, struct pw_error *ret_err)
+{
+        struct pw_pulling_request request = { .id = borrowed->id, .bytes = borrowed->known.bytes,
+                                              .to = pw_replica_bytes(borrowed->replica), .done = pulled, .let_go = let_go,
+                                              .context = borrowed };
+        struct pw_proxy_row row;
+
+        if (!borrowed->proxy)
+                return pw_error_set(ret_err, PW_GONE, "nobody holds it");
+        pw_proxy_row(borrowed->proxy, &row);
+        request.lender = row.lender;
+        return pw_pulling_begin(borrowed->peers, &request, &borrowed->pulling, ret_err);
+}
+
+/* There is room. A value that came along is copied; it is small. */
+static enum pw_status fill(struct pw_borrowed *borrowed, struct pw_error *ret_err)
+{
+        const struct pw_talk_known *known = &borrowed->known;
+
+        borrowed->filling = true;
+        if (known->state != PW_TALK_WHOLE && known->bytes)
+                return pull(borrowed, ret_err);
+        if (known->value.count)
+                memcpy(pw_replica_bytes(borrowed->replica), known->value.at, known->value.count);
+        pw_borrowed_decide(borrowed);
+        return give_to_proxy(borrowed, ret_err);
+}
+
+static void room(void *context, struct pw_replica *replica, const struct pw_error *err)
+{
+        struct pw_borrowed *borrowed = context;
+        struct pw_error why;
+        enum pw_status status;
+
+        if (err) { /* the replica is no more */
+                borrowed->replica = NULL;
+                status = pw_error_set(&why, err->status, "%s", err->text);
+                pw_borrowed_decide(borrowed);
+        } else {
+                borrowed->replica = replica;
+                status = fill(borrowed, &why);
+                if (status != PW_OK && !borrowed->pulling)
+                        drop_replica(borrowed);
+        }
+        if (status != PW_OK || !borrowed->pulling)
+                pw_fetching_answer(borrowed, status == PW_OK ? NULL : &why);
+        if (!borrowed->handed_out)
+                pw_opening_answer_all(borrowed);
+        pw_borrowing_act(borrowed->peers);
+}
+
+static enum pw_status ask_room(struct pw_borrowed *borrowed, uint64_t until_us, struct pw_error *ret_err)
+{
+        struct pw_replica_want want = { .tenant = borrowed->tenant, .bytes = borrowed->known.bytes, .until_us = until_us,
+                                        .room = room, .context = borrowed };
+
+        return pw_replica_ask(borrowed->peers->daemon, &want, &borrowed->replica, ret_err);
+}
+
+static void want_bytes(struct pw_borrowed *borrowed, uint64_t until_us)
+{
+        struct pw_error err;
+
+        if (!borrowed->replica && !borrowed->pulling && ask_room(borrowed, until_us, &err) != PW_OK)
+                pw_fetching_answer(borrowed, &err);
+        borrowed->peers->daemon->loop.more = true;
+}
+
+bool pw_fetching_place(struct pw_borrowed *borrowed)
+{
+        struct pw_error err;
+
+        return borrowed->replica || ask_room(borrowed, UINT64_MAX, &err) == PW_OK;
+}
+
+void pw_fetching_stop(struct pw_borrowed *borrowed)
+{
+        if (borrowed->pulling)
+                pw_pulling_end(borrowed->pulling); /* let_go() drops the room */
+        else
+                drop_replica(borrowed);
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------------------- */
+
+void pw_fetching_fetch(struct pw_dsession *session, uint64_t request, struct pw_object *object, uint64_t until_us)
+{
+        struct pw_peers *peers = session->daemon->peers;
+        struct pw_borrowed *borrowed = pw_borrowed_of(peers, object->run);
+        struct pw_fetching *fetching = borrowed ? malloc(sizeof *fetching) : NULL;
+
+        if (!borrowed || !pw_store_proxy_elsewhere(peers->daemon->store, object)) {
+                pw_session_reply_ok(session, request); /* its entry says what became of it */
+                return;
+        }
+        if (!fetching) {
+                pw_session_reply_error(session, request, PW_NO_MEMORY, "pathwaysd is out of memory");
+                return;
+        }
+        *fetching = (struct pw_fetching){ .session = session->number, .request = request, .until_us = until_us };
+        pw_list_init(&fetching->link);
+        pw_list_init(&fetching->of_all);
+        pw_list_append(&borrowed->fetches, &fetching->link);
+        pw_list_append(&peers->fetches, &fetching->of_all);
+        peers->fetches_us = pw_min_u64(peers->fetches_us, until_us);
+        want_bytes(borrowed, until_us);
+}
+
+void pw_fetching_wanted(struct pw_daemon *daemon, uint64_t number)
+{
+        struct pw_borrowed *borrowed = pw_borrowed_of(daemon->peers, number);
+
+        if (borrowed && borrowed->object)
+                want_bytes(borrowed, UINT64_MAX);
+}

@@ -1,0 +1,167 @@
+/* Sessions that open objects of other hosts. */
+#include "base/memory.h"
+#include "daemon/memory/freezer/proxies.h"
+#include "daemon/peer/borrowed.h"
+#include "daemon/session/output.h"
+#include "store/object.h"
+
+#include <stdlib.h>
+
+struct pw_opening {
+        struct pw_list link;  /* in the openers of what has no slot yet; else alone: the core has it */
+        uint64_t number;
+        uint32_t session;
+        uint64_t request;
+};
+
+static void forget(struct pw_peers *peers, struct pw_opening *opening)
+{
+        (void)pw_table_remove(&peers->openings, opening->number);
+        pw_list_remove(&opening->link);
+        free(opening);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------------------ */
+
+/* The reference is taken before the reply leaves. */
+static void hand_over(struct pw_borrowed *borrowed, struct pw_dsession *session, uint64_t request)
+{
+        struct pw_store *store = session->daemon->store;
+        struct pw_object *object = borrowed->object;
+        struct pw_error err;
+
+        if (pw_store_hold(store, object, (struct pw_owner){ PW_OWNER_SESSION, session->number }, &err) == PW_OK)
+                pw_session_reply_object(session, request, borrowed->id,
+                                        pw_cell_object(0, object->segment, object->slot, object->generation));
+        else
+                pw_session_reply_error(session, request, err.status, err.text);
+}
+
+/* NULL: `why` there is none. */
+static void answer(struct pw_peers *peers, struct pw_opening *opening, struct pw_borrowed *borrowed, const struct pw_error *why)
+{
+        struct pw_dsession *session = pw_session_get(&peers->daemon->registry, opening->session);
+
+        if (session && borrowed)
+                hand_over(borrowed, session, opening->request);
+        else if (session)
+                pw_session_reply_error(session, opening->request, why->status, why->text);
+        forget(peers, opening);
+}
+
+void pw_opening_answer(struct pw_peers *peers, uint64_t opener, struct pw_borrowed *borrowed, const struct pw_error *why)
+{
+        struct pw_opening *opening = pw_table_get(&peers->openings, opener);
+
+        if (!opening)
+                return; /* its session has ended */
+        if (!borrowed)
+                answer(peers, opening, NULL, why);
+        else if (borrowed->unmade.status != PW_OK)
+                answer(peers, opening, NULL, &borrowed->unmade);
+        else if (borrowed->handed_out)
+                answer(peers, opening, borrowed, NULL);
+        else
+                pw_list_append(&borrowed->openers, &opening->link);
+}
+
+void pw_opening_answer_all(struct pw_borrowed *borrowed)
+{
+        struct pw_opening *opening;
+
+        pw_list_each(&borrowed->openers, opening, struct pw_opening, link)
+                answer(borrowed->peers, opening, borrowed->object ? borrowed : NULL, &borrowed->unmade);
+        if (borrowed->object && !borrowed->handed_out)
+                pw_proxies_handed_out(borrowed->peers->daemon, borrowed->object);
+        borrowed->handed_out = true;
+        borrowed->peers->daemon->loop.more = true;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t boot_of(uint64_t until_us)
+{
+        return until_us == UINT64_MAX ? UINT64_MAX : until_us + (pw_boot_us() - pw_now_us());
+}
+
+/* What is said to other hosts of a tenant is its name there too. */
+static enum pw_status check_tenant(const struct pw_dsession *session, struct pw_error *ret_err)
+{
+        if (strncmp(session->tenant->name, "uid-", 4))
+                return PW_OK;
+        return pw_error_set(ret_err, PW_DENIED, "tenant %s has no name, so that no other host knows which objects are its: give "
+                            "the user a name on this host, the same on all", session->tenant->name);
+}
+
+static enum pw_status begin(struct pw_dsession *session, struct pw_opening *opening, struct pw_id id, uint64_t until_us,
+                            struct pw_error *ret_err)
+{
+        struct pw_peers *peers = session->daemon->peers;
+        struct pw_borrow_request ask = { .id = id, .tenant = session->tenant->name, .opener = opening->number,
+                                         .until_us = boot_of(until_us), .now_us = pw_boot_us() };
+        struct pw_proxy_row row;
+        struct pw_proxy *proxy;
+        enum pw_status status = check_tenant(session, ret_err);
+
+        if (status == PW_OK && pw_id_host(id) != session->daemon->host && !pw_hosts_get(&peers->hosts, pw_id_host(id)))
+                status = pw_error_set(ret_err, PW_NOT_FOUND, "host h%u is not known here: see pathways hosts", pw_id_host(id));
+        if (status == PW_OK)
+                status = pw_borrow_open(peers->borrow, &ask, &proxy, ret_err);
+        if (status != PW_OK)
+                return status;
+        pw_proxy_row(proxy, &row);
+        pw_opening_answer(peers, opening->number, row.place, NULL);
+        return PW_OK;
+}
+
+void pw_opening_open(struct pw_dsession *session, uint64_t request, struct pw_id id, uint64_t until_us)
+{
+        struct pw_peers *peers = session->daemon->peers;
+        struct pw_opening *opening = malloc(sizeof *opening);
+        char text[PW_ID_TEXT_BYTES];
+        struct pw_error err;
+        enum pw_status status;
+
+        if (!opening || !pw_table_put(&peers->openings, peers->next_opening + 1, opening)) {
+                free(opening);
+                pw_session_reply_error(session, request, PW_NO_MEMORY, "pathwaysd is out of memory");
+                return;
+        }
+        *opening = (struct pw_opening){ .number = ++peers->next_opening, .session = session->number, .request = request };
+        pw_list_init(&opening->link);
+        status = begin(session, opening, id, until_us, &err);
+        if (status != PW_OK && status != PW_NOT_READY) {
+                pw_error_prefix(&err, "%s", pw_id_format(id, text));
+                answer(peers, opening, NULL, &err);
+        }
+        pw_borrowing_act(peers);
+        session->daemon->loop.more = true;
+}
+
+void pw_opening_session_end(struct pw_dsession *session)
+{
+        struct pw_peers *peers = session->daemon->peers;
+        struct pw_opening *opening;
+        bool any = true;
+
+        while (any) {
+                any = false;
+                for (uint32_t at = 0; !any && (opening = pw_table_next(&peers->openings, &at));) {
+                        if (opening->session != session->number)
+                                continue;
+                        pw_borrow_forget(peers->borrow, opening->number);
+                        forget(peers, opening);
+                        any = true;
+                }
+        }
+        pw_borrowing_act(peers);
+}
+
+void pw_opening_done(struct pw_peers *peers)
+{
+        struct pw_opening *opening;
+
+        for (uint32_t at = 0; (opening = pw_table_next(&peers->openings, &at));)
+                free(opening);
+        pw_table_done(&peers->openings);
+}

@@ -1,0 +1,30 @@
+/* What this host pulls: cluster/pull/pull.h decides, threads receive (bulk.h).
+ *
+ * Threads: loop thread only.   Blocks: never.
+ */
+#ifndef PW_DAEMON_PEER_PULLING_H
+#define PW_DAEMON_PEER_PULLING_H
+
+#include "daemon/peer/peers_private.h"
+
+struct pw_pulling;
+
+struct pw_pulling_request {
+        struct pw_id id;
+        uint32_t lender;   /* the host that holds it for this one */
+        uint64_t bytes;    /* at least 1 */
+        uint8_t *to;       /* the room: the threads' until let_go() */
+        /* Once, later: PW_OK: all bytes are there, and no thread writes there. From then on they may be sent from there to others,
+         * until pw_pulling_end(). Else `err` says why not. */
+        void (*done)(void *context, enum pw_status status, const struct pw_error *err);
+        /* Once, after pw_pulling_end(), and never inside it: no thread has the room any more, it is no more. */
+        void (*let_go)(void *context);
+        void *context;
+};
+/* Errors: PW_EXISTS (it is pulled already), PW_HOST_LOST (nobody lends it to this host), PW_TOO_LARGE, PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_pulling_begin(struct pw_peers *peers, const struct pw_pulling_request *request,
+                                              struct pw_pulling **ret_pulling, struct pw_error *ret_err);
+/* The room is to be given back: nobody wants the bytes any more. done() is not called from now on. Accepts one that was ended. */
+void pw_pulling_end(struct pw_pulling *pulling);
+
+#endif

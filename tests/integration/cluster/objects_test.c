@@ -1,0 +1,213 @@
+/* Objects of other hosts: opened by id and by name, waited for, read, let go of; and what becomes of them when their host is
+ * lost. */
+#include "libclient/session.h"
+#include "tests/integration/cluster/cluster.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void start(struct cluster *cluster, int count)
+{
+        cluster->linked = true;
+        for (int i = 0; i < count; i++)
+                cluster_start(cluster, i, i == 0);
+        cluster_meet(cluster);
+}
+
+static struct pw_session *of(struct cluster *cluster, int i) { return cluster->hosts[i].session; }
+
+static struct pw_future *put(struct cluster *cluster, int i, const void *bytes, size_t count)
+{
+        struct pw_future *future;
+
+        it_ok(pw_put(of(cluster, i), bytes, count, NULL, &future, IT_ERR));
+        return future;
+}
+
+static struct pw_future *open_at(struct cluster *cluster, int i, const struct pw_future *future)
+{
+        struct pw_future *opened;
+
+        it_ok(pw_open(of(cluster, i), pw_future_id(future), &opened, IT_ERR));
+        return opened;
+}
+
+static void expect_bytes(struct pw_future *future, const void *bytes, size_t count)
+{
+        struct pw_view view;
+
+        it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
+        assert_int_equal(view.bytes, count);
+        assert_memory_equal(view.data, bytes, count);
+        pw_view_done(&view);
+}
+
+/* How many objects a host has. */
+static bool has_objects(const struct pw_listing *listing, void *context)
+{
+        return it_number(listing, 0, "objects") == *(const int64_t *)context;
+}
+
+static void until_objects(struct cluster *cluster, int i, int64_t count)
+{
+        it_until(of(cluster, i), "status", has_objects, &count);
+}
+
+static void small_values_come_with_the_answer(void **state)
+{
+        static const size_t counts[] = { 0, 1, 24, 25, 1000, 4096 };
+        struct cluster *cluster = *state;
+        uint8_t bytes[4096];
+
+        start(cluster, 2);
+        memset(bytes, 7, sizeof bytes);
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+                struct pw_future *future = put(cluster, 0, bytes, counts[i]), *opened = open_at(cluster, 1, future);
+                struct pw_id own = pw_future_id(future), seen = pw_future_id(opened);
+
+                assert_memory_equal(&own, &seen, sizeof own);
+                expect_bytes(opened, bytes, counts[i]);
+                pw_unref(future);
+                expect_bytes(opened, bytes, counts[i]); /* whoever put it let go: it is held there for this host */
+                pw_unref(opened);
+        }
+        it_ok(pw_session_fence(of(cluster, 1), IT_ERR));
+        until_objects(cluster, 1, 0);
+        until_objects(cluster, 0, 0);
+}
+
+/* A future is opened before its value is there. */
+static void what_is_to_come_is_waited_for(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *made, *opened;
+        struct pw_view view;
+        void *bytes;
+
+        start(cluster, 2);
+        it_ok(pw_create(of(cluster, 0), 8, NULL, &made, &bytes, IT_ERR));
+        opened = open_at(cluster, 1, made);
+        assert_int_equal(pw_poll(opened), PW_NOT_READY);
+        assert_int_equal(pw_get(opened, 20000, &view, NULL), PW_DEADLINE);
+        memcpy(bytes, "a value!", 8);
+        it_ok(pw_seal(made, IT_ERR));
+        it_ok(pw_wait(&opened, 1, 1, IT_LONG, NULL, IT_ERR));
+        expect_bytes(opened, "a value!", 8);
+        pw_unref(made);
+        pw_unref(opened);
+        until_objects(cluster, 0, 0);
+        until_objects(cluster, 1, 0);
+}
+
+/* An error is a value: who opened the future elsewhere gets the same one. */
+static void errors_cross_hosts(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *made, *opened;
+        struct pw_view view;
+        struct pw_error err;
+        void *bytes;
+
+        start(cluster, 2);
+        it_ok(pw_create(of(cluster, 0), 8, NULL, &made, &bytes, IT_ERR));
+        opened = open_at(cluster, 1, made);
+        it_ok(pw_abort(made, IT_ERR));
+        assert_int_equal(pw_get(opened, IT_LONG, &view, &err), PW_CANCELLED);
+        pw_unref(opened);
+        until_objects(cluster, 1, 0);
+}
+
+static void names_lead_to_other_hosts(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *future, *found;
+
+        start(cluster, 3);
+        future = put(cluster, 0, "named", 5);
+        it_ok(pw_name(future, "weights", IT_ERR));
+        pw_unref(future);
+        for (int i = 0; i < 3; i++) {
+                it_ok(pw_lookup(of(cluster, i), "weights", IT_LONG, &found, IT_ERR));
+                expect_bytes(found, "named", 5);
+                pw_unref(found);
+        }
+        it_ok(pw_unname(of(cluster, 0), "weights", IT_ERR));
+        for (int i = 0; i < 3; i++)
+                until_objects(cluster, i, 0);
+}
+
+/* Its id goes from A to B and from B to C, while those before let go. */
+static void ids_are_handed_on(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *first, *second, *third;
+
+        start(cluster, 3);
+        first = put(cluster, 0, "handed on", 9);
+        second = open_at(cluster, 1, first);
+        pw_unref(first);
+        third = open_at(cluster, 2, second);
+        pw_unref(second);
+        expect_bytes(third, "handed on", 9);
+        pw_unref(third);
+        for (int i = 0; i < 3; i++)
+                until_objects(cluster, i, 0);
+}
+
+static void what_is_not_there_is_refused(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *future = NULL, *opened;
+        struct pw_error err;
+        struct pw_id id;
+
+        start(cluster, 2);
+        future = put(cluster, 0, "gone", 4);
+        id = pw_future_id(future);
+        pw_unref(future);
+        until_objects(cluster, 0, 0);
+        assert_int_equal(pw_open(of(cluster, 1), id, &opened, &err), PW_GONE);
+        id.place = pw_id_make(9, id.epoch, 0, 0, 1).place;
+        assert_int_equal(pw_open(of(cluster, 1), id, &opened, &err), PW_NOT_FOUND);
+        assert_non_null(strstr(err.text, "h9"));
+}
+
+/* What has not come when its host is lost is lost; what is here stays. */
+static void a_lost_host_ends_what_it_had(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *made, *pending, *kept, *whole;
+        struct pw_view view;
+        struct pw_error err;
+        void *bytes;
+
+        start(cluster, 2);
+        it_ok(pw_create(of(cluster, 0), 8, NULL, &made, &bytes, IT_ERR));
+        pending = open_at(cluster, 1, made);
+        kept = put(cluster, 0, "stays", 5);
+        whole = open_at(cluster, 1, kept);
+        it_host_end(&cluster->hosts[0], SIGKILL);
+        assert_int_equal(pw_get(pending, IT_LONG, &view, &err), PW_HOST_LOST);
+        assert_non_null(strstr(err.text, "host"));
+        expect_bytes(whole, "stays", 5);
+        pw_unref(pending);
+        pw_unref(whole);
+        until_objects(cluster, 1, 0);
+        cluster->hosts[0].session = NULL; /* it ended with its host */
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                CLUSTER_TEST(what_is_to_come_is_waited_for),
+                CLUSTER_TEST(errors_cross_hosts),
+                CLUSTER_TEST(names_lead_to_other_hosts),
+                CLUSTER_TEST(ids_are_handed_on),
+                CLUSTER_TEST(what_is_not_there_is_refused),
+                CLUSTER_TEST(a_lost_host_ends_what_it_had),
+                CLUSTER_TEST(small_values_come_with_the_answer),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
