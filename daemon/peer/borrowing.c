@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/memory/freezer/proxies.h"
 #include "daemon/peer/borrowed.h"
+#include "daemon/peer/pulling.h"
 #include "daemon/session/tenant.h"
 #include "store/object.h"
 #include "store/proxy.h"
@@ -263,6 +264,14 @@ static void answer(struct pw_peers *peers, const struct pw_borrow_action *action
         pw_opening_answer(peers, action->opener, borrowed, &err);
 }
 
+static void renewed(const struct pw_borrow_action *action)
+{
+        const struct pw_borrowed *borrowed = place_of(action->proxy);
+
+        if (borrowed && borrowed->pulling)
+                pw_pulling_renewed(borrowed->pulling, action->host);
+}
+
 static void want(struct pw_peers *peers, uint32_t number)
 {
         const struct pw_host *host = pw_hosts_get(&peers->hosts, number);
@@ -280,7 +289,7 @@ static void act(struct pw_peers *peers, const struct pw_borrow_action *action)
         case PW_BORROW_ANSWER: answer(peers, action); break;
         case PW_BORROW_TELL: tell(action); break;
         case PW_BORROW_LOSE: lose(action); break;
-        case PW_BORROW_RENEWED: break;
+        case PW_BORROW_RENEWED: renewed(action); break;
         }
 }
 

@@ -3,7 +3,9 @@
 
 #include "base/memory.h"
 #include "daemon/peer/borrowing.h"
+#include "daemon/peer/bulk.h"
 #include "daemon/peer/lending.h"
+#include "daemon/peer/pulling.h"
 #include "daemon/session/complaint.h"
 #include "daemon/transport/pipe.h"
 #include "daemon/transport/stream/control.h"
@@ -106,6 +108,8 @@ static enum pw_status hear_body(struct pw_peer_call *call, const struct pw_peer_
         uint32_t host = call->peer->params.link.host;
         enum pw_status status;
 
+        if (said->whose == PW_PEER_BODY_PULL)
+                return pw_pulling_hear(call->peers, host, said->body, said->body_bytes, ret_err);
         if (said->whose != PW_PEER_BODY_TALK)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a message between schedulers: no program runs over several hosts yet");
         status = pw_talk_decode(said->body, said->body_bytes, &message, ret_err);
@@ -196,9 +200,14 @@ static enum pw_status begin(struct pw_peer_call *call, struct pw_pipe *pipe_take
 static void came(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting)
 {
         struct pw_peers *peers = context;
-        struct pw_peer_call *call = peers->joined && greeting->use == PW_USE_CONTROL ? call_new(peers, NULL) : NULL;
+        struct pw_peer_call *call;
         struct pw_error err;
 
+        if (peers->joined && greeting->use == PW_USE_BULK) {
+                pw_bulk_came(peers->bulk, pipe_take, greeting);
+                return;
+        }
+        call = peers->joined ? call_new(peers, NULL) : NULL;
         if (!call) {
                 pw_pipe_free(pipe_take);
                 return;
@@ -237,21 +246,6 @@ static void called(void *context, struct pw_pipe *pipe_take, const struct pw_gre
         closed(call);
 }
 
-/* One of the addresses of a host, in turn: they are divided by commas. False: it has none. */
-static bool pick_address(const struct pw_host *host, uint32_t turn, char address[PW_HOST_ADDRESS_MAX + 1])
-{
-        const char *at = host->row.address, *stop;
-        uint32_t count = 1;
-
-        for (const char *c = at; *c; c++)
-                count += *c == ',';
-        for (uint32_t skip = turn % count; skip; skip--)
-                at = strchr(at, ',') + 1;
-        stop = strchr(at, ',');
-        snprintf(address, PW_HOST_ADDRESS_MAX + 1, "%.*s", stop ? (int)(stop - at) : (int)strlen(at), at);
-        return address[0] && strcmp(address, "-") != 0;
-}
-
 static enum pw_status dial(struct pw_peer_call *call, struct pw_error *ret_err)
 {
         const struct pw_link *link = call->peer->link;
@@ -260,7 +254,7 @@ static enum pw_status dial(struct pw_peer_call *call, struct pw_error *ret_err)
         struct pw_dial_params params = { .address = address, .expected = call->peer->params.name, .use = PW_USE_CONTROL,
                                          .done = called, .context = call };
 
-        if (!host || !pick_address(host, link->calls, address))
+        if (!host || !pw_peers_address(host, link->calls, address))
                 return pw_error_set(ret_err, PW_NOT_FOUND, "it listens nowhere: it has no --listen");
         return pw_transport_dial(call->peers->transport, &params, &call->dial, ret_err);
 }
@@ -323,6 +317,7 @@ static void port_met(void *context, struct pw_peer *peer, const struct pw_link_m
                peer->link->epoch, (unsigned long long)peer->link->term,
                !met->ended_term ? "" : met->restarted ? " it was started again" : " it had given this one up");
         if (met->ended_term) {
+                pw_pulling_ended(peers, host);
                 pw_borrowing_ended(peers, host);
                 pw_lending_ended(peers, host);
         }
@@ -338,6 +333,7 @@ static void port_gave_up(void *context, struct pw_peer *peer, const struct pw_er
 
         pw_log(&peers->daemon->log, PW_LOG_WARNING, "host given up host=h%u name=%s reason=\"%s\"", host, peer->params.name,
                why->text);
+        pw_pulling_ended(peers, host);
         pw_borrowing_ended(peers, host);
         pw_lending_ended(peers, host);
 }

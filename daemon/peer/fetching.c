@@ -108,14 +108,16 @@ static void pulled(void *context, enum pw_status status, const struct pw_error *
         struct pw_borrowed *borrowed = context;
         struct pw_error why;
 
-        if (status == PW_OK) {
-                status = give_to_proxy(borrowed, &why);
-                if (status == PW_OK && borrowed->proxy)
-                        pw_borrow_pulled(borrowed->peers->borrow, borrowed->proxy);
-        } else {
+        if (status != PW_OK)
                 (void)!pw_error_set(&why, status, "%s", err->text);
+        else if (!borrowed->object || !pw_store_proxy_elsewhere(borrowed->peers->daemon->store, borrowed->object))
+                status = pw_error_set(&why, PW_GONE, "nobody wants its bytes any more");
+        else
+                status = give_to_proxy(borrowed, &why);
+        if (status == PW_OK && borrowed->proxy)
+                pw_borrow_pulled(borrowed->peers->borrow, borrowed->proxy);
+        if (status != PW_OK)
                 pw_pulling_end(borrowed->pulling);
-        }
         pw_fetching_answer(borrowed, status == PW_OK ? NULL : &why);
         pw_borrowing_act(borrowed->peers);
 }

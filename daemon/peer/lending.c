@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/known.h"
+#include "daemon/peer/offering.h"
 
 #include <stdlib.h>
 
@@ -188,6 +189,7 @@ static void unhold(struct pw_peers *peers, const struct pw_lend_action *action)
         pw_store_release(daemon->store, object, (struct pw_owner){ PW_OWNER_SESSION, lent->session }, pw_now_us());
         lent->count--;
         close_if_idle(peers, lent);
+        pw_offering_unheld(peers, action->id);
         daemon->loop.more = true;
 }
 

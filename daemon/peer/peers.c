@@ -3,6 +3,7 @@
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/call.h"
 #include "daemon/peer/lending.h"
+#include "daemon/peer/pulling.h"
 
 #include "base/memory.h"
 #include "base/transition.h"
@@ -79,6 +80,7 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         pw_list_init(&peers->over);
         pw_list_init(&peers->failed);
         pw_list_init(&peers->lent);
+        pw_list_init(&peers->offerings);
         pw_list_init(&peers->unmade);
         pw_list_init(&peers->fetches);
         status = listen_at(peers, ret_err);
@@ -100,8 +102,10 @@ void pw_peers_free(struct pw_peers *peers)
                 pw_lending_done(peers);
         }
         pw_calls_done(peers);
+        pw_pulling_stop(peers);
         if (peers->transport)
-                pw_transport_close(peers->transport);
+                pw_transport_close(peers->transport); /* waits for threads that have rooms */
+        pw_pulling_close(peers);
         free(peers);
 }
 
@@ -128,6 +132,8 @@ static void joined(void *context, const struct pw_meta_own *own)
         status = pw_borrow_new(&borrow, &peers->borrow, &err);
         if (status == PW_OK)
                 status = pw_lend_new(&peers->observer, &peers->lend, &err);
+        if (status == PW_OK)
+                status = pw_pulling_open(peers, &err);
         if (status != PW_OK) {
                 pw_log(&peers->daemon->log, PW_LOG_ERROR, "this host deals with no other reason=\"%s\"", err.text);
                 pw_borrow_free(peers->borrow);
@@ -160,6 +166,20 @@ static void host_known(void *context, const struct pw_host_row *row)
 }
 
 const struct pw_meta_hosts pw_peers_hear = { joined, host_known };
+
+bool pw_peers_address(const struct pw_host *host, uint32_t turn, char address[PW_HOST_ADDRESS_MAX + 1])
+{
+        const char *at = host->row.address, *stop;
+        uint32_t count = 1;
+
+        for (const char *c = at; *c; c++)
+                count += *c == ',';
+        for (uint32_t skip = turn % count; skip; skip--)
+                at = strchr(at, ',') + 1;
+        stop = strchr(at, ',');
+        snprintf(address, PW_HOST_ADDRESS_MAX + 1, "%.*s", stop ? (int)(stop - at) : (int)strlen(at), at);
+        return address[0] && strcmp(address, "-") != 0;
+}
 
 /* --- saying ------------------------------------------------------------------------------------------------------------------- */
 
@@ -202,6 +222,7 @@ bool pw_peers_turn(struct pw_daemon *daemon)
         if (!peers || !peers->joined)
                 return false;
         up_to_us = read_us(daemon);
+        pw_pulling_turn(peers);
         any = pw_calls_turn(peers) | pw_borrowing_turn(peers) | pw_lending_turn(peers);
         daemon->loop.more |= any;
         for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
@@ -223,7 +244,7 @@ uint64_t pw_peers_next_us(const struct pw_daemon *daemon)
         if (!peers)
                 return UINT64_MAX;
         if (peers->joined) {
-                next_us = pw_borrowing_next_us(peers);
+                next_us = pw_min_u64(pw_borrowing_next_us(peers), pw_pulling_next_us(peers));
                 for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));)
                         if (host->peer)
                                 next_us = pw_min_u64(next_us, pw_peer_next_us(host->peer));

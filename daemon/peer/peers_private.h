@@ -8,6 +8,11 @@
 #include "daemon/peer/peers.h"
 #include "daemon/transport/transport.h"
 
+struct pw_bulk;
+struct pw_pull_source;
+struct pw_pull_spread;
+struct pw_pulls;
+
 #define PW_PEERS_BEAT_US 500000u
 
 struct pw_peers {
@@ -29,6 +34,13 @@ struct pw_peers {
         struct pw_list failed;         /* calls that came to nothing at once: said in the next turn */
         bool room;                     /* a stream takes more again */
 
+        /* pulling.c, offering.c */
+        struct pw_pulls *pulls;
+        struct pw_pull_source *source;
+        struct pw_pull_spread *spread;
+        struct pw_bulk *bulk;
+        struct pw_list offerings;      /* values of this host that others may pull */
+        bool moving;                   /* what these cores want is being done */
         /* lending.c */
         struct pw_list lent;           /* sessions of the store */
         struct pw_table watched;       /* place of an object -> loans of it, as it is not decided */
@@ -43,6 +55,8 @@ struct pw_peers {
         uint64_t fetches_us;           /* when the next of them is due; UINT64_MAX: none */
 };
 
+/* One of the addresses of a host, in turn: they are divided by commas. False: it has none. */
+bool pw_peers_address(const struct pw_host *host, uint32_t turn, char address[PW_HOST_ADDRESS_MAX + 1]);
 /* Say this to host `number`; it is called if there is no link. The host is given up where it cannot be said. */
 void pw_peers_send(struct pw_peers *peers, uint32_t number, enum pw_peer_body whose, struct pw_link_frame *frame_take);
 /* It said what cannot be, or there is no memory for what it said: its term ends. */

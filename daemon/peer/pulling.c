@@ -1,11 +1,310 @@
-/* Pulls: nothing is pulled yet. */
+/* The three cores of pulls: what happened goes in, what they want is done. */
 #include "daemon/peer/pulling.h"
+
+#include "base/memory.h"
+#include "cluster/pull/pull.h"
+#include "cluster/pull/source.h"
+#include "cluster/pull/spread.h"
+#include "daemon/peer/bulk.h"
+#include "daemon/peer/offering.h"
+
+#include <stdlib.h>
+
+#define STREAMS 2u              /* of a pull */
+#define AHEAD 8u                /* chunks that are asked for */
+#define ASKERS 4u               /* of a source at a time */
+#define SENDS 4u                /* of a stream at a time */
+#define DEADLINE_US 30000000u   /* without progress */
+
+struct pw_pulling {
+        struct pw_offered offered;   /* first */
+        struct pw_peers *peers;
+        struct pw_pulling_request request;
+        struct pw_pull *pull;        /* NULL: it has failed */
+        uint64_t number;             /* of its offer */
+        bool whole, ended;
+        uint32_t users;              /* the pull and the offer: who has the room */
+};
+
+/* --- one pull ----------------------------------------------------------------------------------------------------------------- */
+
+static void user_left(struct pw_pulling *pulling)
+{
+        if (--pulling->users)
+                return;
+        pulling->request.let_go(pulling->request.context);
+        free(pulling);
+}
+
+static void offer_left(struct pw_offered *offered) { user_left((struct pw_pulling *)offered); }
 
 enum pw_status pw_pulling_begin(struct pw_peers *peers, const struct pw_pulling_request *request, struct pw_pulling **ret_pulling,
                                 struct pw_error *ret_err)
 {
-        (void)peers, (void)request, (void)ret_pulling;
-        return pw_error_set(ret_err, PW_UNSUPPORTED, "values of more than 4 KiB do not move between hosts yet");
+        struct pw_pulling *pulling = calloc(1, sizeof *pulling);
+        struct pw_offer_params offer = { .id = request->id, .bytes = request->bytes, .place = pulling };
+        struct pw_pull_request begin = { .id = request->id, .home = request->lender, .bytes = request->bytes, .place = pulling,
+                                         .now_us = pw_boot_us() };
+        enum pw_status status;
+
+        if (!pulling)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a pull");
+        pulling->offered = (struct pw_offered){ request->to, request->bytes, offer_left };
+        pulling->peers = peers;
+        pulling->request = *request;
+        status = request->lender ? pw_pull_source_offer(peers->source, &offer, &pulling->number, ret_err)
+                                 : pw_error_set(ret_err, PW_HOST_LOST, "no host lends it to this one any more");
+        if (status != PW_OK) {
+                free(pulling);
+                return status;
+        }
+        pulling->users = 1;
+        begin.number = pulling->number;
+        status = pw_pull_begin(peers->pulls, &begin, &pulling->pull, ret_err);
+        peers->daemon->loop.more = true;
+        *ret_pulling = pulling;
+        if (status == PW_OK) {
+                pulling->users++;
+                return PW_OK;
+        }
+        /* The offer has the room until it says otherwise: the caller hears of it as of one that failed. */
+        pw_pulling_end(pulling);
+        return status;
 }
 
-void pw_pulling_end(struct pw_pulling *pulling) { (void)pulling; }
+void pw_pulling_end(struct pw_pulling *pulling)
+{
+        struct pw_peers *peers = pulling->peers;
+
+        if (pulling->ended)
+                return;
+        pulling->ended = true;
+        if (pulling->whole)
+                pw_pull_spread_withdraw(peers->spread, pulling->request.id, PW_GONE);
+        pw_pull_source_withdraw(peers->source, pulling->number, PW_GONE);
+        if (pulling->pull)
+                pw_pull_cancel(peers->pulls, pulling->pull);
+        peers->daemon->loop.more = true;
+}
+
+void pw_pulling_renewed(struct pw_pulling *pulling, uint32_t host)
+{
+        if (pulling->pull)
+                pw_pull_renewed(pulling->peers->pulls, pulling->pull, host);
+        pulling->peers->daemon->loop.more = true;
+}
+
+/* All of it is here: others may have it from here, also when its home is lost. */
+static void become_whole(struct pw_pulling *pulling)
+{
+        struct pw_error err;
+
+        if (pulling->ended)
+                return;
+        pulling->whole = pw_pull_spread_offer(pulling->peers->spread, pulling->request.id, pulling->number, &err) == PW_OK;
+        pulling->request.done(pulling->request.context, PW_OK, NULL);
+}
+
+static void fail(struct pw_pulling *pulling, const struct pw_pulls_action *action)
+{
+        const struct pw_host *host = pw_hosts_get(&pulling->peers->hosts, action->host);
+        struct pw_error err;
+
+        pulling->pull = NULL;
+        if (pulling->ended)
+                return;
+        (void)!pw_error_set(&err, action->status, "its bytes do not come from host %s: %s", host ? host->row.name : "?",
+                            pw_status_text(action->status));
+        pulling->request.done(pulling->request.context, action->status, &err);
+}
+
+/* --- what the cores want ------------------------------------------------------------------------------------------------------ */
+
+static void say(struct pw_peers *peers, uint32_t host, const struct pw_pull_message *message)
+{
+        struct pw_link_frame *frame = pw_pull_encode(message);
+        struct pw_error err;
+
+        if (frame) {
+                pw_peers_send(peers, host, PW_PEER_BODY_PULL, frame);
+                return;
+        }
+        (void)!pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory for what is said to it");
+        pw_peers_give_up(peers, host, &err);
+}
+
+static struct pw_bulk_job job_of(struct pw_offered *offered, uint64_t number, uint64_t ask, uint32_t chunk)
+{
+        return (struct pw_bulk_job){ number, ask, offered->at + (uint64_t)chunk * PW_PULL_CHUNK_BYTES,
+                                     pw_pull_chunk_bytes(offered->bytes, chunk) };
+}
+
+static void do_pull(struct pw_peers *peers, const struct pw_pulls_action *action)
+{
+        struct pw_pulling *pulling = action->place;
+        struct pw_bulk_job job;
+
+        switch (action->kind) {
+        case PW_PULLS_SAY: say(peers, action->host, &action->message); break;
+        case PW_PULLS_RECEIVE:
+                job = job_of(&pulling->offered, action->ask, action->ask, action->chunk);
+                pw_bulk_receive(peers->bulk, action->host, action->stream, &job);
+                break;
+        case PW_PULLS_STOP: pw_bulk_stop_receiving(peers->bulk, action->host, action->stream, action->ask); break;
+        case PW_PULLS_HERE: pw_pull_source_have(peers->source, pulling->number, action->chunk); break;
+        case PW_PULLS_READY: become_whole(pulling); break;
+        case PW_PULLS_FAILED: fail(pulling, action); break;
+        case PW_PULLS_LET_GO:
+                pulling->pull = NULL;
+                user_left(pulling);
+                break;
+        }
+}
+
+static void do_source(struct pw_peers *peers, const struct pw_pull_source_action *action)
+{
+        struct pw_offered *offered = action->place;
+        struct pw_bulk_job job;
+
+        switch (action->kind) {
+        case PW_PULL_SOURCE_SAY: say(peers, action->host, &action->message); break;
+        case PW_PULL_SOURCE_STAGE: break; /* no offer is staged: each is of memory that this process reads */
+        case PW_PULL_SOURCE_SEND:
+                job = job_of(offered, action->send, action->ask, action->chunk);
+                pw_bulk_send(peers->bulk, action->host, action->stream, &job);
+                break;
+        case PW_PULL_SOURCE_STOP: pw_bulk_stop_sending(peers->bulk, action->send); break;
+        case PW_PULL_SOURCE_LET_GO: offered->let_go(offered); break;
+        }
+}
+
+static void do_spread(struct pw_peers *peers, const struct pw_pull_spread_action *action)
+{
+        const struct pw_host *host = pw_hosts_get(&peers->hosts, action->host);
+
+        say(peers, action->host, &action->message);
+        if (action->answers && host && host->peer)
+                pw_link_work_done(host->peer->link);
+}
+
+static void act(struct pw_peers *peers)
+{
+        struct pw_pulls_action pull;
+        struct pw_pull_source_action source;
+        struct pw_pull_spread_action spread;
+        bool any = !peers->moving; /* else whoever does goes on */
+
+        if (!any)
+                return;
+        peers->moving = true;
+        while (any) {
+                any = false;
+                for (; pw_pulls_next(peers->pulls, &pull); any = true)
+                        do_pull(peers, &pull);
+                for (; pw_pull_source_next(peers->source, &source); any = true)
+                        do_source(peers, &source);
+                for (; pw_pull_spread_next(peers->spread, &spread); any = true)
+                        do_spread(peers, &spread);
+        }
+        peers->moving = false;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------------------- */
+
+static void received(void *context, uint64_t ask, enum pw_status status)
+{
+        struct pw_peers *peers = context;
+
+        pw_pulls_reported(peers->pulls, ask, status, pw_boot_us());
+        act(peers);
+}
+
+static void sent(void *context, uint64_t send, enum pw_status status)
+{
+        struct pw_peers *peers = context;
+
+        pw_pull_source_sent(peers->source, send, status);
+        act(peers);
+}
+
+static const struct pw_bulk_reports reports = { received, sent };
+
+enum pw_status pw_pulling_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count,
+                               struct pw_error *ret_err)
+{
+        struct pw_pull_message message;
+        enum pw_status status = pw_pull_decode(bytes, count, &message, ret_err);
+
+        if (status == PW_OK && message.kind == PW_PULL_MSG_WANT)
+                pw_offering_wanted(peers, message.id);
+        if (status != PW_OK)
+                return status;
+        if (pw_pull_is_for_home(message.kind))
+                status = pw_pull_spread_receive(peers->spread, host, &message, ret_err);
+        else if (pw_pull_is_for_source(message.kind))
+                status = pw_pull_source_receive(peers->source, host, &message, ret_err);
+        else
+                status = pw_pulls_receive(peers->pulls, host, &message, pw_boot_us(), ret_err);
+        act(peers);
+        return status;
+}
+
+void pw_pulling_ended(struct pw_peers *peers, uint32_t host)
+{
+        pw_pulls_ended(peers->pulls, host);
+        pw_pull_source_ended(peers->source, host);
+        pw_pull_spread_ended(peers->spread, host);
+        pw_bulk_ended(peers->bulk, host);
+        act(peers);
+}
+
+void pw_pulling_turn(struct pw_peers *peers)
+{
+        uint64_t now_us = pw_boot_us();
+
+        if (pw_pulls_next_us(peers->pulls) <= now_us)
+                pw_pulls_turn(peers->pulls, now_us);
+        act(peers);
+}
+
+uint64_t pw_pulling_next_us(const struct pw_peers *peers) { return pw_pulls_next_us(peers->pulls); }
+
+/* --- life --------------------------------------------------------------------------------------------------------------------- */
+
+enum pw_status pw_pulling_open(struct pw_peers *peers, struct pw_error *ret_err)
+{
+        uint64_t first = (uint64_t)peers->own.peer.epoch << 32;
+        struct pw_hash_secret secret = peers->daemon->hash_secret;
+        struct pw_pulls_params pulls = { .ahead = AHEAD, .streams = STREAMS, .stall_us = peers->daemon->settings.lease_us,
+                                         .deadline_us = DEADLINE_US, .first_ask = first, .secret = secret,
+                                         .observer = &peers->observer };
+        struct pw_pull_source_params source = { .sends = SENDS, .slots = 1, .first_number = first, .observer = &peers->observer };
+        struct pw_pull_spread_params spread = { peers->own.host, ASKERS, secret, &peers->observer };
+        enum pw_status status = pw_pulls_new(&pulls, &peers->pulls, ret_err);
+
+        if (status == PW_OK)
+                status = pw_pull_source_new(&source, &peers->source, ret_err);
+        if (status == PW_OK)
+                status = pw_pull_spread_new(&spread, &peers->spread, ret_err);
+        if (status == PW_OK)
+                status = pw_bulk_new(peers, &reports, &peers->bulk, ret_err);
+        return status;
+}
+
+void pw_pulling_stop(struct pw_peers *peers)
+{
+        if (peers->bulk)
+                pw_bulk_stop(peers->bulk);
+}
+
+void pw_pulling_close(struct pw_peers *peers)
+{
+        pw_bulk_free(peers->bulk);
+        pw_offering_done(peers);
+        if (peers->pulls)
+                pw_pulls_free(peers->pulls);
+        if (peers->source)
+                pw_pull_source_free(peers->source);
+        if (peers->spread)
+                pw_pull_spread_free(peers->spread);
+}

@@ -1,4 +1,4 @@
-/* What this host pulls: cluster/pull/pull.h decides, threads receive (bulk.h).
+/* What this host pulls: cluster/pull/pull.h decides, threads receive (bulk.h). The three cores of pulls are driven here.
  *
  * Threads: loop thread only.   Blocks: never.
  */
@@ -26,5 +26,20 @@ PW_MUST_CHECK enum pw_status pw_pulling_begin(struct pw_peers *peers, const stru
                                               struct pw_pulling **ret_pulling, struct pw_error *ret_err);
 /* The room is to be given back: nobody wants the bytes any more. done() is not called from now on. Accepts one that was ended. */
 void pw_pulling_end(struct pw_pulling *pulling);
+/* `host` holds the replica for this host again. */
+void pw_pulling_renewed(struct pw_pulling *pulling, uint32_t host);
+
+/* The cores, and bulk streams. Errors: PW_NO_MEMORY, PW_SYSTEM. */
+PW_MUST_CHECK enum pw_status pw_pulling_open(struct pw_peers *peers, struct pw_error *ret_err);
+/* `host` said something about pulls. Errors: give the host up. */
+PW_MUST_CHECK enum pw_status pw_pulling_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count,
+                                             struct pw_error *ret_err);
+/* The term with `host` has ended. */
+void pw_pulling_ended(struct pw_peers *peers, uint32_t host);
+void pw_pulling_turn(struct pw_peers *peers);
+uint64_t pw_pulling_next_us(const struct pw_peers *peers); /* CLOCK_BOOTTIME */
+/* Streams are shut; after pw_transport_close() the rest. */
+void pw_pulling_stop(struct pw_peers *peers);
+void pw_pulling_close(struct pw_peers *peers);
 
 #endif

@@ -233,7 +233,7 @@ static void send_core(void *context, const struct pw_core_message *message, cons
 static void room(void *context, const struct pw_store_action *action) { world_room(context, action); }
 static void pages(void *context, const struct pw_store_action *action) { world_pages(context, action); }
 /* Nobody but the scheduler watches objects here. */
-static void decided(void *context, struct pw_object *object) { (void)context, (void)object; }
+static void decided_for_others(void *context, struct pw_object *object) { (void)context, (void)object; }
 
 static void proxy(void *context, const struct pw_store_action *action)
 {
@@ -267,7 +267,7 @@ static const struct pw_port port = {
         .room = room,
         .pages = pages,
         .proxy = proxy,
-        .decided = decided,
+        .decided = decided_for_others,
         .drain = drain,
         .segment_left = segment_left,
         .end_session = end_session,

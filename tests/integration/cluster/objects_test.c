@@ -197,6 +197,85 @@ static void a_lost_host_ends_what_it_had(void **state)
         cluster->hosts[0].session = NULL; /* it ended with its host */
 }
 
+/* A value of its own for each place and size. */
+static uint8_t *pattern(size_t count, uint32_t seed)
+{
+        uint8_t *bytes = malloc(count);
+
+        assert_non_null(bytes);
+        for (size_t i = 0; i < count; i++)
+                bytes[i] = (uint8_t)((i * 2654435761u + seed) >> 13);
+        return bytes;
+}
+
+static void large_values_are_pulled(void **state)
+{
+        static const size_t counts[] = { 4097, 1 << 20, (1 << 20) + 1, 5 * (1 << 20) + 77 };
+        struct cluster *cluster = *state;
+
+        start(cluster, 2);
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+                uint8_t *bytes = pattern(counts[i], (uint32_t)i);
+                struct pw_future *future = put(cluster, 0, bytes, counts[i]), *opened = open_at(cluster, 1, future);
+
+                assert_int_equal(pw_poll(opened), PW_OK); /* ready, and elsewhere */
+                expect_bytes(opened, bytes, counts[i]);
+                expect_bytes(opened, bytes, counts[i]);
+                pw_unref(future);
+                pw_unref(opened);
+                free(bytes);
+        }
+        until_objects(cluster, 1, 0);
+        until_objects(cluster, 0, 0);
+}
+
+/* One value to two others, which may have it from each other. */
+static void a_value_spreads(void **state)
+{
+        enum { COUNT = 6 * (1 << 20) };
+        struct cluster *cluster = *state;
+        uint8_t *bytes = pattern(COUNT, 3);
+        struct pw_future *future, *opened[2];
+
+        start(cluster, 3);
+        future = put(cluster, 0, bytes, COUNT);
+        for (int i = 0; i < 2; i++)
+                opened[i] = open_at(cluster, i + 1, future);
+        pw_unref(future);
+        for (int i = 0; i < 2; i++)
+                expect_bytes(opened[i], bytes, COUNT);
+        for (int i = 0; i < 2; i++)
+                pw_unref(opened[i]);
+        for (int i = 0; i < 3; i++)
+                until_objects(cluster, i, 0);
+        free(bytes);
+}
+
+/* The home is lost: who has a replica hands it out. */
+static void a_replica_outlives_its_home(void **state)
+{
+        enum { COUNT = 3 * (1 << 20) };
+        struct cluster *cluster = *state;
+        uint8_t *bytes = pattern(COUNT, 4);
+        struct pw_future *future, *replica, *found;
+
+        start(cluster, 3);
+        future = put(cluster, 0, bytes, COUNT);
+        replica = open_at(cluster, 1, future);
+        expect_bytes(replica, bytes, COUNT);
+        it_host_end(&cluster->hosts[0], SIGKILL);
+        cluster->hosts[0].session = NULL;
+        cluster_until_link(cluster, 1, 0, "away");
+        cluster_until_link(cluster, 2, 0, "away");
+        found = open_at(cluster, 2, replica);
+        pw_unref(replica);
+        expect_bytes(found, bytes, COUNT);
+        pw_unref(found);
+        for (int i = 1; i < 3; i++)
+                until_objects(cluster, i, 0);
+        free(bytes);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -207,6 +286,9 @@ int main(void)
                 CLUSTER_TEST(what_is_not_there_is_refused),
                 CLUSTER_TEST(a_lost_host_ends_what_it_had),
                 CLUSTER_TEST(small_values_come_with_the_answer),
+                CLUSTER_TEST(large_values_are_pulled),
+                CLUSTER_TEST(a_value_spreads),
+                CLUSTER_TEST(a_replica_outlives_its_home),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

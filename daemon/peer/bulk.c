@@ -1,0 +1,373 @@
+/* A lane for each host, stream and direction: its jobs, its connection, its thread. */
+#include "daemon/peer/bulk_private.h"
+
+#include "base/memory.h"
+#include "cluster/pull/pull_message.h"
+#include "daemon/transport/pipe.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+/* Who opens a stream says whose it is. Little-endian. */
+struct ticket { uint32_t host, epoch, other_epoch, stream; uint64_t term; };
+_Static_assert(sizeof(struct ticket) == 24, "no gaps");
+
+/* --- reports ------------------------------------------------------------------------------------------------------------------ */
+
+static void report_all(struct pw_bulk_lane *lane, enum pw_status status)
+{
+        struct pw_bulk_task *job;
+
+        pthread_mutex_lock(&lane->bulk->lock);
+        pw_list_each(&lane->jobs, job, struct pw_bulk_task, link)
+                pw_bulk_report(lane->bulk, job, status);
+        pthread_mutex_unlock(&lane->bulk->lock);
+}
+
+static void free_lane(struct pw_bulk_lane *lane)
+{
+        if (lane->dial)
+                pw_dial_free(lane->dial);
+        pw_pipe_free(lane->next);
+        pw_list_remove(&lane->link);
+        pthread_cond_destroy(&lane->changed);
+        free(lane);
+}
+
+static void on_done(evutil_socket_t fd, short what, void *context)
+{
+        struct pw_bulk *bulk = context;
+        struct pw_list finished;
+        struct pw_bulk_lane *lane;
+        struct pw_bulk_task *job;
+        char bytes[64];
+
+        (void)what;
+        pw_woken(&bulk->peers->daemon->loop);
+        while (read(fd, bytes, sizeof bytes) > 0) {
+        }
+        pw_list_init(&finished);
+        pthread_mutex_lock(&bulk->lock);
+        pw_list_each(&bulk->done, job, struct pw_bulk_task, link) {
+                pw_list_remove(&job->link);
+                pw_list_append(&finished, &job->link);
+        }
+        pthread_mutex_unlock(&bulk->lock);
+        pw_list_each(&bulk->over, lane, struct pw_bulk_lane, link)
+                free_lane(lane);
+        while (!pw_list_empty(&finished)) {
+                job = pw_list_first(&finished, struct pw_bulk_task, link);
+                pw_list_remove(&job->link);
+                (job->sends ? bulk->reports->sent : bulk->reports->received)(bulk->peers, job->what.number, job->status);
+                free(job);
+        }
+        bulk->peers->daemon->loop.more = true;
+}
+
+/* --- lanes -------------------------------------------------------------------------------------------------------------------- */
+
+static struct pw_bulk_lane *lane_of(struct pw_bulk *bulk, uint32_t host, uint32_t stream, bool sends)
+{
+        struct pw_bulk_lane *lane;
+
+        pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
+                if (lane->host == host && lane->stream == stream && lane->sends == sends)
+                        return lane;
+        lane = calloc(1, sizeof *lane);
+        if (!lane)
+                return NULL;
+        *lane = (struct pw_bulk_lane){ .bulk = bulk, .host = host, .stream = stream, .sends = sends };
+        pthread_cond_init(&lane->changed, NULL);
+        pw_list_init(&lane->jobs);
+        pw_list_append(&bulk->lanes, &lane->link);
+        return lane;
+}
+
+/* Its jobs are reported; whoever asks next has another one. */
+static void end_lane(struct pw_bulk_lane *lane)
+{
+        struct pw_bulk *bulk = lane->bulk;
+
+        report_all(lane, PW_SYSTEM);
+        pw_list_remove(&lane->link);
+        pw_list_append(&bulk->over, &lane->link);
+        (void)!TEMP_FAILURE_RETRY(write(bulk->pipe_fds[1], "", 1));
+}
+
+static void shut(struct pw_bulk_lane *lane)
+{
+        pthread_mutex_lock(&lane->bulk->lock);
+        lane->stop = true;
+        pthread_cond_broadcast(&lane->changed);
+        pthread_mutex_unlock(&lane->bulk->lock);
+        if (lane->connection)
+                pw_bulk_stream_shut(lane->connection);
+}
+
+static void begin(struct pw_bulk_lane *lane, struct pw_pipe *pipe_take);
+
+/* Its thread is done with every room. */
+static void ended(void *context)
+{
+        struct pw_bulk_lane *lane = context;
+        struct pw_pipe *next = lane->next;
+
+        pw_bulk_stream_free(lane->connection);
+        lane->connection = NULL;
+        lane->next = NULL;
+        if (next)
+                begin(lane, next);
+        else
+                end_lane(lane);
+}
+
+static void begin(struct pw_bulk_lane *lane, struct pw_pipe *pipe_take)
+{
+        struct pw_bulk_stream_params params = { pw_bulk_work, ended, lane };
+        struct pw_error err;
+
+        lane->stop = false;
+        if (pw_bulk_stream_new(pipe_take, &params, &lane->connection, &err) == PW_OK)
+                return;
+        pw_log(&lane->bulk->peers->daemon->log, PW_LOG_WARNING, "bulk stream not opened host=h%u reason=\"%s\"", lane->host,
+               err.text);
+        pw_pipe_free(pipe_take);
+        end_lane(lane);
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------------------ */
+
+static void called(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting, const struct pw_error *why)
+{
+        struct pw_bulk_lane *lane = context;
+
+        (void)greeting;
+        if (pipe_take && !lane->stop) {
+                begin(lane, pipe_take);
+                return;
+        }
+        pw_pipe_free(pipe_take);
+        if (why)
+                pw_log(&lane->bulk->peers->daemon->log, PW_LOG_DEBUG, "bulk stream not opened host=h%u reason=\"%s\"", lane->host,
+                       why->text);
+        end_lane(lane);
+}
+
+static enum pw_status call(struct pw_bulk_lane *lane, struct pw_error *ret_err)
+{
+        struct pw_peers *peers = lane->bulk->peers;
+        const struct pw_host *host = pw_hosts_get(&peers->hosts, lane->host);
+        const struct pw_link *link = host && host->peer ? host->peer->link : NULL;
+        char address[PW_HOST_ADDRESS_MAX + 1];
+        struct ticket ticket;
+        struct pw_dial_params params = { .address = address, .use = PW_USE_BULK, .ticket = &ticket, .ticket_bytes = sizeof ticket,
+                                         .done = called, .context = lane };
+
+        if (!link || link->state != PW_LINK_UP || !pw_peers_address(host, 0, address))
+                return pw_error_set(ret_err, PW_HOST_LOST, "there is no link to it");
+        params.expected = host->row.name;
+        ticket = (struct ticket){ htole32(peers->own.host), htole32(peers->own.peer.epoch), htole32(link->epoch),
+                                  htole32(lane->stream), htole64(link->term) };
+        return pw_transport_dial(peers->transport, &params, &lane->dial, ret_err);
+}
+
+/* Is that its stream, of the term that the two are in? */
+static bool is_theirs(const struct pw_peers *peers, const struct pw_greeting *greeting, struct ticket *ret_ticket)
+{
+        const struct pw_host *host;
+        const struct pw_link *link;
+
+        if (greeting->ticket_bytes != sizeof *ret_ticket)
+                return false;
+        memcpy(ret_ticket, greeting->ticket, sizeof *ret_ticket);
+        host = pw_hosts_get(&peers->hosts, le32toh(ret_ticket->host));
+        link = host && host->peer ? host->peer->link : NULL;
+        return link && link->state == PW_LINK_UP && pw_host_name_equal(host->row.name, greeting->name) &&
+               link->epoch == le32toh(ret_ticket->epoch) && link->term == le64toh(ret_ticket->term) &&
+               peers->own.peer.epoch == le32toh(ret_ticket->other_epoch) && le32toh(ret_ticket->stream) < PW_PULL_STREAMS_MAX;
+}
+
+void pw_bulk_came(struct pw_bulk *bulk, struct pw_pipe *pipe_take, const struct pw_greeting *greeting)
+{
+        struct ticket ticket;
+        struct pw_bulk_lane *lane = is_theirs(bulk->peers, greeting, &ticket)
+                                    ? lane_of(bulk, le32toh(ticket.host), le32toh(ticket.stream), true) : NULL;
+
+        if (!lane) { /* also of a term that has ended meanwhile: who opened it knows that soon */
+                pw_log(&bulk->peers->daemon->log, PW_LOG_DEBUG, "bulk stream refused name=%s", greeting->name);
+                pw_pipe_free(pipe_take);
+        } else if (lane->connection) {
+                pw_pipe_free(lane->next);
+                lane->next = pipe_take;
+                shut(lane);
+        } else {
+                begin(lane, pipe_take);
+        }
+}
+
+/* --- jobs --------------------------------------------------------------------------------------------------------------------- */
+
+static void add(struct pw_bulk *bulk, struct pw_bulk_lane *lane, const struct pw_bulk_job *what, bool sends)
+{
+        struct pw_bulk_task *job = malloc(sizeof *job);
+
+        if (!job || !lane) { /* without memory to say so later, it is said now */
+                free(job);
+                (sends ? bulk->reports->sent : bulk->reports->received)(bulk->peers, what->number, PW_NO_MEMORY);
+                return;
+        }
+        *job = (struct pw_bulk_task){ .what = *what, .sends = sends };
+        pw_list_init(&job->link);
+        pthread_mutex_lock(&bulk->lock);
+        pw_list_append(&lane->jobs, &job->link);
+        pthread_cond_signal(&lane->changed);
+        pthread_mutex_unlock(&bulk->lock);
+}
+
+void pw_bulk_receive(struct pw_bulk *bulk, uint32_t host, uint32_t stream, const struct pw_bulk_job *job)
+{
+        struct pw_bulk_lane *lane = lane_of(bulk, host, stream, false);
+        struct pw_error err;
+
+        add(bulk, lane, job, false);
+        if (!lane || lane->connection || lane->dial)
+                return;
+        if (call(lane, &err) != PW_OK)
+                end_lane(lane);
+}
+
+void pw_bulk_send(struct pw_bulk *bulk, uint32_t host, uint32_t stream, const struct pw_bulk_job *job)
+{
+        add(bulk, lane_of(bulk, host, stream, true), job, true);
+}
+
+/* Among those that are not begun. */
+static bool drop_job(struct pw_bulk_lane *lane, uint64_t number)
+{
+        struct pw_bulk_task *job;
+        bool found = false;
+
+        pthread_mutex_lock(&lane->bulk->lock);
+        pw_list_each(&lane->jobs, job, struct pw_bulk_task, link)
+                if (job->what.number == number) {
+                        pw_bulk_report(lane->bulk, job, PW_CANCELLED);
+                        found = true;
+                }
+        pthread_mutex_unlock(&lane->bulk->lock);
+        return found;
+}
+
+static bool has_begun(struct pw_bulk_lane *lane, uint64_t number)
+{
+        bool has;
+
+        pthread_mutex_lock(&lane->bulk->lock);
+        has = lane->current && lane->current->what.number == number;
+        pthread_mutex_unlock(&lane->bulk->lock);
+        return has;
+}
+
+void pw_bulk_stop_receiving(struct pw_bulk *bulk, uint32_t host, uint32_t stream, uint64_t ask)
+{
+        struct pw_bulk_lane *lane;
+
+        pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
+                if (lane->host == host && lane->stream == stream && !lane->sends && !drop_job(lane, ask) && has_begun(lane, ask))
+                        shut(lane); /* nothing else makes its thread let go of the range */
+}
+
+void pw_bulk_stop_sending(struct pw_bulk *bulk, uint64_t send)
+{
+        struct pw_bulk_lane *lane;
+
+        pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
+                if (lane->sends && drop_job(lane, send))
+                        return; /* else it is being sent: its bytes are on their way */
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------------------- */
+
+void pw_bulk_ended(struct pw_bulk *bulk, uint32_t host)
+{
+        struct pw_bulk_lane *lane;
+
+        pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link) {
+                if (lane->host != host)
+                        continue;
+                pw_pipe_free(lane->next);
+                lane->next = NULL;
+                shut(lane);
+                if (!lane->connection && !lane->dial)
+                        end_lane(lane);
+        }
+}
+
+enum pw_status pw_bulk_new(struct pw_peers *peers, const struct pw_bulk_reports *reports, struct pw_bulk **ret_bulk,
+                           struct pw_error *ret_err)
+{
+        struct pw_bulk *bulk = calloc(1, sizeof *bulk);
+        int number;
+
+        if (!bulk)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for bulk streams");
+        bulk->peers = peers;
+        bulk->reports = reports;
+        pw_list_init(&bulk->lanes);
+        pw_list_init(&bulk->over);
+        pw_list_init(&bulk->done);
+        pthread_mutex_init(&bulk->lock, NULL);
+        if (pipe2(bulk->pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+                number = errno;
+                bulk->pipe_fds[0] = bulk->pipe_fds[1] = -1;
+                pw_bulk_free(bulk);
+                return pw_error_errno(ret_err, number, "pipe of bulk streams");
+        }
+        bulk->event = event_new(peers->daemon->loop.base, bulk->pipe_fds[0], EV_READ | EV_PERSIST, on_done, bulk);
+        if (!bulk->event || event_add(bulk->event, NULL) < 0) {
+                pw_bulk_free(bulk);
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for bulk streams");
+        }
+        *ret_bulk = bulk;
+        return PW_OK;
+}
+
+void pw_bulk_stop(struct pw_bulk *bulk)
+{
+        struct pw_bulk_lane *lane;
+
+        pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link) {
+                pw_pipe_free(lane->next);
+                lane->next = NULL;
+                shut(lane);
+                if (lane->dial)
+                        pw_dial_free(lane->dial);
+                lane->dial = NULL;
+        }
+}
+
+void pw_bulk_free(struct pw_bulk *bulk)
+{
+        struct pw_bulk_lane *lane;
+        struct pw_bulk_task *job;
+
+        if (!bulk)
+                return;
+        pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link) {
+                pw_bulk_stream_free(lane->connection);
+                report_all(lane, PW_CANCELLED);
+                free_lane(lane);
+        }
+        pw_list_each(&bulk->over, lane, struct pw_bulk_lane, link)
+                free_lane(lane);
+        pw_list_each(&bulk->done, job, struct pw_bulk_task, link)
+                free(job);
+        if (bulk->event)
+                event_free(bulk->event);
+        pw_close_fd(&bulk->pipe_fds[0]);
+        pw_close_fd(&bulk->pipe_fds[1]);
+        pthread_mutex_destroy(&bulk->lock);
+        free(bulk);
+}

@@ -1,0 +1,47 @@
+/* What the files of bulk streams share. Nobody else includes this. */
+#ifndef PW_DAEMON_PEER_BULK_PRIVATE_H
+#define PW_DAEMON_PEER_BULK_PRIVATE_H
+
+#include "daemon/peer/bulk.h"
+#include "daemon/transport/stream/bulk.h"
+
+#include <pthread.h>
+
+struct pw_bulk_task {
+        struct pw_list link;
+        struct pw_bulk_job what;
+        enum pw_status status;    /* once it is reported */
+        bool sends;
+};
+
+struct pw_bulk_lane {
+        struct pw_list link;      /* in `lanes` */
+        struct pw_bulk *bulk;
+        uint32_t host, stream;
+        bool sends;
+        struct pw_dial *dial;     /* of who receives, while it is called */
+        struct pw_bulk_stream *connection;
+        struct pw_pipe *next;     /* of who sends: opened anew, before the thread of the one before has ended */
+        /* under the bulk's lock: */
+        pthread_cond_t changed;
+        struct pw_list jobs;
+        struct pw_bulk_task *current; /* the thread's, not in `jobs` */
+        bool stop;
+};
+
+struct pw_bulk {
+        struct pw_peers *peers;
+        const struct pw_bulk_reports *reports;
+        struct pw_list lanes, over; /* over: lanes that are freed when nothing of them is on the stack */
+        int pipe_fds[2];
+        struct event *event;
+        pthread_mutex_t lock;
+        struct pw_list done;      /* jobs, to be reported; under the lock */
+};
+
+/* Under the lock: `job`, which is in no list or in its lane's, is over. */
+void pw_bulk_report(struct pw_bulk *bulk, struct pw_bulk_task *job, enum pw_status status);
+/* The work of a stream: until it is broken, shut or stopped; then the thread has no room. */
+void pw_bulk_work(void *lane, struct pw_bulk_stream *stream);
+
+#endif

@@ -1,0 +1,166 @@
+/* Values that this host lends, where their bytes lie, until no thread sends them. */
+#include "daemon/peer/offering.h"
+
+#include "base/memory.h"
+#include "cluster/pull/source.h"
+#include "cluster/pull/spread.h"
+#include "daemon/memory/segment.h"
+#include "daemon/peer/known.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct offering {
+        struct pw_offered offered; /* first */
+        struct pw_list link;
+        struct pw_peers *peers;
+        struct pw_id id;
+        uint64_t number;
+        struct pw_object *object;
+        void *map;
+        uint64_t map_bytes;
+        bool withdrawn;
+};
+
+/* While a thread may read it: a claim like a run's (there is no run 0). */
+static const struct pw_owner the_threads = { PW_OWNER_RUN, 0 };
+
+static struct offering *find(const struct pw_peers *peers, struct pw_id id)
+{
+        struct offering *offering;
+
+        pw_list_each(&peers->offerings, offering, struct offering, link)
+                if (pw_id_equal(offering->id, id) && !offering->withdrawn)
+                        return offering;
+        return NULL;
+}
+
+static void forget(struct offering *offering)
+{
+        if (offering->map)
+                munmap(offering->map, offering->map_bytes);
+        pw_list_remove(&offering->link);
+        free(offering);
+}
+
+static void let_go(struct pw_offered *offered)
+{
+        struct offering *offering = (struct offering *)offered;
+        struct pw_daemon *daemon = offering->peers->daemon;
+
+        pw_store_release(daemon->store, offering->object, the_threads, pw_now_us());
+        daemon->loop.more = true;
+        forget(offering);
+}
+
+/* Its bytes, as the threads read them. */
+static enum pw_status map(struct offering *offering, struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = offering->peers->daemon;
+        const struct pw_segment *segment;
+        struct pw_value_at at;
+        uint64_t start, page = (uint64_t)sysconf(_SC_PAGESIZE);
+        enum pw_status status = pw_value_at(daemon, offering->object, &at, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        segment = pw_segment_get(&daemon->memory, at.segment);
+        if (!segment || at.is_inline || at.offset > segment->backed.bytes || at.bytes > segment->backed.bytes - at.offset)
+                return pw_error_set(ret_err, PW_PROTOCOL, "its producer wrote a place that cannot be");
+        start = (segment->backed.offset + at.offset) / page * page;
+        offering->map_bytes = segment->backed.offset + at.offset + at.bytes - start;
+        offering->map = mmap(NULL, offering->map_bytes, PROT_READ, MAP_SHARED, segment->backed.backing->fd, (off_t)start);
+        if (offering->map == MAP_FAILED) {
+                offering->map = NULL;
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no room to map its %llu bytes", (unsigned long long)at.bytes);
+        }
+        offering->offered = (struct pw_offered){ (uint8_t *)offering->map + (segment->backed.offset + at.offset - start), at.bytes,
+                                                 let_go };
+        return PW_OK;
+}
+
+static enum pw_status offer(struct offering *offering, struct pw_error *ret_err)
+{
+        struct pw_peers *peers = offering->peers;
+        struct pw_offer_params params = { .id = offering->id, .is_whole = true, .place = offering };
+        enum pw_status status = map(offering, ret_err);
+
+        params.bytes = offering->offered.bytes;
+        if (status == PW_OK)
+                status = pw_store_hold(peers->daemon->store, offering->object, the_threads, ret_err);
+        if (status != PW_OK)
+                return status;
+        status = pw_pull_source_offer(peers->source, &params, &offering->number, ret_err);
+        if (status != PW_OK) {
+                pw_store_release(peers->daemon->store, offering->object, the_threads, pw_now_us());
+                return status;
+        }
+        pw_list_append(&peers->offerings, &offering->link);
+        status = pw_pull_spread_offer(peers->spread, offering->id, offering->number, ret_err);
+        if (status != PW_OK) {
+                offering->withdrawn = true;
+                pw_pull_source_withdraw(peers->source, offering->number, status); /* let_go() comes */
+        }
+        return PW_OK;
+}
+
+void pw_offering_wanted(struct pw_peers *peers, struct pw_id id)
+{
+        struct pw_daemon *daemon = peers->daemon;
+        struct offering *offering;
+        struct pw_object *object;
+        struct pw_error err;
+        enum pw_status status;
+
+        if (pw_id_host(id) != daemon->host || id.epoch != daemon->epoch || find(peers, id))
+                return; /* a replica of a lost host is offered by its pull */
+        object = pw_store_find(daemon->store, 0, pw_id_segment(id), pw_id_slot(id), id.generation);
+        offering = object && pw_word_state(pw_entry_load(pw_object_entry(daemon->store, object))) == PW_ENTRY_READY
+                           ? calloc(1, sizeof *offering) : NULL;
+        if (!offering)
+                return;
+        pw_list_init(&offering->link);
+        offering->peers = peers;
+        offering->id = id;
+        offering->object = object;
+        status = offer(offering, &err);
+        if (status == PW_OK)
+                return;
+        pw_log(&daemon->log, PW_LOG_DEBUG, "a value is not offered reason=\"%s\"", err.text);
+        forget(offering);
+        pw_pull_spread_withdraw(peers->spread, id, status);
+}
+
+struct lent { struct pw_id id; bool is; };
+
+static void is_lent(void *context, const struct pw_lend_row *row)
+{
+        struct lent *lent = context;
+
+        lent->is |= pw_id_equal(row->id, lent->id);
+}
+
+void pw_offering_unheld(struct pw_peers *peers, struct pw_id id)
+{
+        struct offering *offering = find(peers, id);
+        struct lent lent = { .id = id };
+
+        if (!offering)
+                return;
+        pw_lend_each(peers->lend, is_lent, &lent);
+        if (lent.is)
+                return;
+        offering->withdrawn = true;
+        pw_pull_spread_withdraw(peers->spread, id, PW_GONE);
+        pw_pull_source_withdraw(peers->source, offering->number, PW_GONE);
+        peers->daemon->loop.more = true;
+}
+
+void pw_offering_done(struct pw_peers *peers)
+{
+        struct offering *offering;
+
+        pw_list_each(&peers->offerings, offering, struct offering, link)
+                forget(offering);
+}

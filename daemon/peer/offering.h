@@ -1,0 +1,23 @@
+/* What this host sends to others: values that it lends, and replicas that it pulls or has. cluster/pull/{source,spread}.h decide.
+ *
+ * Threads: loop thread only.   Blocks: never.
+ */
+#ifndef PW_DAEMON_PEER_OFFERING_H
+#define PW_DAEMON_PEER_OFFERING_H
+
+#include "daemon/peer/peers_private.h"
+
+/* Where the bytes of an offer are, as the place that cluster/pull/source.h has: of a value of this host, or of a pull. */
+struct pw_offered {
+        uint8_t *at;
+        uint64_t bytes;
+        void (*let_go)(struct pw_offered *offered); /* no thread has the room any more */
+};
+
+/* Another host wants to pull `id`: what it lends is offered, if it is not yet. What cannot be sent, or is not here, is not. */
+void pw_offering_wanted(struct pw_peers *peers, struct pw_id id);
+/* A host holds it no longer: where none does, it is offered no more. */
+void pw_offering_unheld(struct pw_peers *peers, struct pw_id id);
+void pw_offering_done(struct pw_peers *peers);
+
+#endif
