@@ -9,12 +9,12 @@ noinst_HEADERS += base/box_rows.h base/error.h base/half.h base/id.h base/layout
 base_libbase_la_SOURCES += base/box_reduce_half.c
 noinst_HEADERS += base/box_reduce_half.h
 
-base_libbase_la_SOURCES += base/hash.c base/heap.c base/host_name.c base/log_limit.c base/numbers.c base/transition.c
-noinst_HEADERS += base/bits.h base/hash.h base/heap.h base/host_name.h base/log_limit.h base/numbers.h base/transition.h
+base_libbase_la_SOURCES += base/gather.c base/hash.c base/heap.c base/host_name.c base/log_limit.c base/numbers.c base/transition.c
+noinst_HEADERS += base/bits.h base/gather.h base/hash.h base/heap.h base/host_name.h base/log_limit.h base/numbers.h base/transition.h
 
 base_tests = base/box_reduce_test base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
 	base/option_test base/range_test base/size_test base/sources_test base/status_test base/table_test base/text_test
-base_tests += base/hash_test base/heap_test base/host_name_test base/log_limit_test base/numbers_test base/transition_test base/yield_test
+base_tests += base/gather_test base/hash_test base/heap_test base/host_name_test base/log_limit_test base/numbers_test base/transition_test base/yield_test
 check_PROGRAMS += $(base_tests)
 TESTS += $(base_tests)
 EXTRA_DIST += base/README.md
@@ -23,6 +23,7 @@ base_box_reduce_test_LDADD = $(base_test_libs) -lm
 base_dims_test_LDADD = $(base_test_libs)
 base_error_test_LDADD = $(base_test_libs)
 base_half_test_LDADD = $(base_test_libs) -lm
+base_gather_test_LDADD = $(base_test_libs)
 base_hash_test_LDADD = $(base_test_libs)
 base_host_name_test_LDADD = $(base_test_libs)
 base_heap_test_LDADD = $(base_test_libs)

@@ -19,7 +19,8 @@ struct pw_borrowed {
         struct pw_proxy *proxy;     /* NULL: the core has forgotten it */
         struct pw_tenant *tenant;
         struct pw_id id;
-        struct pw_object *object;   /* its slot; NULL while it is made, or could not be */
+        struct pw_object *object;   /* its slot; NULL while it is made, or could not be; pw_borrowed_object() */
+        struct pw_cell cell;        /* there */
         bool handed_out;            /* those who waited for the slot have been answered */
         struct pw_error unmade;     /* why there is no slot; status PW_OK: it is being made, or there */
         struct pw_list openers;     /* struct pw_opening: they wait for the slot */
@@ -65,6 +66,10 @@ uint64_t pw_fetching_turn(struct pw_peers *peers, uint64_t now_us);
 /* --- borrowing.c -------------------------------------------------------------------------------------------------------------- */
 
 struct pw_borrowed *pw_borrowed_of(const struct pw_peers *peers, uint64_t number); /* NULL: it is no more */
+/* Its slot; NULL: there is none, or the store has freed it and is about to say so. */
+struct pw_object *pw_borrowed_object(const struct pw_borrowed *borrowed);
+/* The store has freed the slot: it is no more, unless a thread has a room of it. */
+void pw_borrowed_freed(struct pw_borrowed *borrowed);
 /* Do what the core wants. */
 void pw_borrowing_act(struct pw_peers *peers);
 /* It is READY, and its bytes are not here. Errors of the store stay in the entry. */

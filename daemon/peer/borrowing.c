@@ -18,6 +18,11 @@ struct pw_borrowed *pw_borrowed_of(const struct pw_peers *peers, uint64_t number
         return pw_table_get(&peers->borrowed, number);
 }
 
+struct pw_object *pw_borrowed_object(const struct pw_borrowed *borrowed)
+{
+        return borrowed->object ? pw_store_proxy_find(borrowed->peers->daemon->store, borrowed->cell) : NULL;
+}
+
 /* --- what is known ------------------------------------------------------------------------------------------------------------ */
 
 /* A copy. False: out of memory; what was known stays. */
@@ -104,8 +109,8 @@ void pw_borrowed_decide(struct pw_borrowed *borrowed)
 /* What is known has changed: a value that came along is put into a room first, so that who waits finds it. */
 static void apply(struct pw_borrowed *borrowed)
 {
-        if (!borrowed->object)
-                return; /* when there is a slot */
+        if (!pw_borrowed_object(borrowed))
+                return; /* when there is a slot; or there is none any more */
         if (borrowed->known.state == PW_TALK_WHOLE && is_pending(borrowed) && pw_fetching_place(borrowed))
                 return;
         pw_borrowed_decide(borrowed);
@@ -118,10 +123,12 @@ static void made(void *context, struct pw_object *object, const struct pw_error 
         struct pw_borrowed *borrowed = context;
 
         borrowed->object = object;
-        if (object)
+        if (object) {
+                borrowed->cell = pw_cell_object(0, object->segment, object->slot, object->generation);
                 apply(borrowed);
-        else
+        } else {
                 borrowed->unmade = *err;
+        }
         if (!object || !borrowed->replica)
                 pw_opening_answer_all(borrowed);
         if (!object)
@@ -207,17 +214,21 @@ void pw_borrowed_settle(struct pw_borrowed *borrowed)
         free(borrowed);
 }
 
-/* The store has freed the slot. */
-static void freed(struct pw_daemon *daemon, uint64_t number)
+void pw_borrowed_freed(struct pw_borrowed *borrowed)
 {
-        struct pw_borrowed *borrowed = pw_borrowed_of(daemon->peers, number);
-
-        if (!borrowed)
-                return;
         borrowed->object = NULL;
         pw_fetching_stop(borrowed);
         pw_fetching_answer(borrowed, NULL);
         pw_borrowed_settle(borrowed);
+}
+
+static void freed(struct pw_daemon *daemon, uint64_t number)
+{
+        struct pw_borrowed *borrowed = pw_borrowed_of(daemon->peers, number);
+
+        if (!borrowed || !borrowed->object)
+                return; /* it was seen before */
+        pw_borrowed_freed(borrowed);
         pw_borrowing_act(daemon->peers);
 }
 
@@ -248,7 +259,7 @@ static void lose(const struct pw_borrow_action *action)
         if (!borrowed)
                 return;
         note_error(borrowed, PW_TALK_ENDED, &err);
-        if (borrowed->object)
+        if (pw_borrowed_object(borrowed))
                 pw_borrowed_decide(borrowed);
 }
 
@@ -366,16 +377,16 @@ struct pw_object *pw_borrowing_find(struct pw_daemon *daemon, const char *tenant
 {
         struct pw_proxy *proxy = pw_borrow_find(daemon->peers->borrow, id, tenant);
 
-        return proxy ? place_of(proxy)->object : NULL;
+        return proxy ? pw_borrowed_object(place_of(proxy)) : NULL;
 }
 
 struct pw_object *pw_borrowing_whole(struct pw_peers *peers, struct pw_id id, struct pw_talk_bytes tenant)
 {
         struct pw_proxy *proxy = pw_borrow_whole(peers->borrow, id, tenant);
         const struct pw_borrowed *borrowed = proxy ? place_of(proxy) : NULL;
+        struct pw_object *object = borrowed ? pw_borrowed_object(borrowed) : NULL;
 
-        return borrowed && borrowed->object && !pw_store_proxy_elsewhere(peers->daemon->store, borrowed->object) ? borrowed->object
-                                                                                                                   : NULL;
+        return object && !pw_store_proxy_elsewhere(peers->daemon->store, object) ? object : NULL;
 }
 
 static void session_end(struct pw_dsession *session)

@@ -43,7 +43,7 @@ void pw_fetching_answer(struct pw_borrowed *borrowed, const struct pw_error *why
 
         pw_list_each(&borrowed->fetches, fetching, struct pw_fetching, link)
                 answer(borrowed->peers, fetching, why);
-        if (why && borrowed->object)
+        if (why && pw_borrowed_object(borrowed))
                 pw_store_proxy_unfetched(borrowed->peers->daemon->store, borrowed->object);
 }
 
@@ -84,7 +84,7 @@ static enum pw_status give_to_proxy(struct pw_borrowed *borrowed, struct pw_erro
 
         borrowed->replica = NULL;
         borrowed->filling = false;
-        status = pw_replica_done(daemon, replica, borrowed->object, ret_err);
+        status = pw_replica_done(daemon, replica, pw_borrowed_object(borrowed), ret_err);
         if (status == PW_OK && borrowed->pulling &&
             pw_store_hold(daemon->store, borrowed->object->backing, the_threads, ret_err) == PW_OK)
                 borrowed->kept = borrowed->object->backing;
@@ -110,7 +110,7 @@ static void pulled(void *context, enum pw_status status, const struct pw_error *
 
         if (status != PW_OK)
                 (void)!pw_error_set(&why, status, "%s", err->text);
-        else if (!borrowed->object || !pw_store_proxy_elsewhere(borrowed->peers->daemon->store, borrowed->object))
+        else if (!pw_borrowed_object(borrowed) || !pw_store_proxy_elsewhere(borrowed->peers->daemon->store, borrowed->object))
                 status = pw_error_set(&why, PW_GONE, "nobody wants its bytes any more");
         else
                 status = give_to_proxy(borrowed, &why);
@@ -163,7 +163,8 @@ static enum pw_status fill(struct pw_borrowed *borrowed, struct pw_error *ret_er
                 return pull(borrowed, ret_err);
         if (known->value.count)
                 memcpy(pw_replica_bytes(borrowed->replica), known->value.at, known->value.count);
-        pw_borrowed_decide(borrowed);
+        if (pw_borrowed_object(borrowed))
+                pw_borrowed_decide(borrowed);
         return give_to_proxy(borrowed, ret_err);
 }
 
@@ -176,7 +177,8 @@ static void room(void *context, struct pw_replica *replica, const struct pw_erro
         if (err) { /* the replica is no more */
                 borrowed->replica = NULL;
                 status = pw_error_set(&why, err->status, "%s", err->text);
-                pw_borrowed_decide(borrowed);
+                if (pw_borrowed_object(borrowed))
+                        pw_borrowed_decide(borrowed);
         } else {
                 borrowed->replica = replica;
                 status = fill(borrowed, &why);
@@ -251,6 +253,6 @@ void pw_fetching_wanted(struct pw_daemon *daemon, uint64_t number)
 {
         struct pw_borrowed *borrowed = pw_borrowed_of(daemon->peers, number);
 
-        if (borrowed && borrowed->object)
+        if (borrowed && pw_borrowed_object(borrowed))
                 want_bytes(borrowed, UINT64_MAX);
 }

@@ -1,6 +1,7 @@
 /* From an entry to what is said of it: each field is read once, as a client may write the entry. */
 #include "daemon/peer/known.h"
 
+#include "base/gather.h"
 #include "base/memory.h"
 #include "daemon/memory/segment.h"
 
@@ -13,21 +14,12 @@ static uint64_t word_of(struct pw_daemon *daemon, const struct pw_object *object
         return object->closing ? pw_word_with_state(word, (enum pw_entry_state)object->closing) : word;
 }
 
-/* Has every device the whole value? Then the shards that live are replicas of each other. */
-static bool is_whole(const struct pw_shard_list *list)
-{
-        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
-                if (list->mesh[axis] > 1 && list->sharding.axis[axis].layout != PW_LAYOUT_BROADCAST)
-                        return false;
-        return true;
-}
-
 static enum pw_status shard_at(const struct pw_shard_list *list, uint64_t bytes, struct pw_value_at *ret_at,
                                struct pw_error *ret_err)
 {
         uint32_t place;
 
-        if (!is_whole(list))
+        if (!pw_sharding_is_whole(&list->sharding, list->mesh))
                 return pw_error_set(ret_err, PW_UNSUPPORTED, "it is spread over devices of its host: bring it to one there first, "
                                     "by a node of the program, or by getting and putting it");
         place = pw_living_replica(&list->sharding, list->mesh, 0, pw_shard_list_lost(list));

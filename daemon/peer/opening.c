@@ -27,10 +27,12 @@ static void forget(struct pw_peers *peers, struct pw_opening *opening)
 static void hand_over(struct pw_borrowed *borrowed, struct pw_dsession *session, uint64_t request)
 {
         struct pw_store *store = session->daemon->store;
-        struct pw_object *object = borrowed->object;
+        struct pw_object *object = pw_borrowed_object(borrowed);
         struct pw_error err;
 
-        if (pw_store_hold(store, object, (struct pw_owner){ PW_OWNER_SESSION, session->number }, &err) == PW_OK)
+        if (!object)
+                pw_session_reply_error(session, request, PW_GONE, "it was let go of meanwhile: open it again");
+        else if (pw_store_hold(store, object, (struct pw_owner){ PW_OWNER_SESSION, session->number }, &err) == PW_OK)
                 pw_session_reply_object(session, request, borrowed->id,
                                         pw_cell_object(0, object->segment, object->slot, object->generation));
         else
@@ -71,7 +73,7 @@ void pw_opening_answer_all(struct pw_borrowed *borrowed)
 
         pw_list_each(&borrowed->openers, opening, struct pw_opening, link)
                 answer(borrowed->peers, opening, borrowed->object ? borrowed : NULL, &borrowed->unmade);
-        if (borrowed->object && !borrowed->handed_out)
+        if (pw_borrowed_object(borrowed) && !borrowed->handed_out)
                 pw_proxies_handed_out(borrowed->peers->daemon, borrowed->object);
         borrowed->handed_out = true;
         borrowed->peers->daemon->loop.more = true;
@@ -93,6 +95,23 @@ static enum pw_status check_tenant(const struct pw_dsession *session, struct pw_
                             "the user a name on this host, the same on all", session->tenant->name);
 }
 
+/* What the store has freed, and is about to say so, nobody can hold: it is opened anew. */
+static void forget_freed(struct pw_peers *peers, struct pw_id id, const char *tenant)
+{
+        struct pw_proxy *proxy = pw_borrow_find(peers->borrow, id, tenant);
+        struct pw_proxy_row row;
+        struct pw_borrowed *borrowed;
+
+        if (!proxy)
+                return;
+        pw_proxy_row(proxy, &row);
+        borrowed = row.place;
+        if (!borrowed->object || pw_borrowed_object(borrowed))
+                return;
+        pw_borrowed_freed(borrowed);
+        pw_borrowing_act(peers);
+}
+
 static enum pw_status begin(struct pw_dsession *session, struct pw_opening *opening, struct pw_id id, uint64_t until_us,
                             struct pw_error *ret_err)
 {
@@ -102,6 +121,8 @@ static enum pw_status begin(struct pw_dsession *session, struct pw_opening *open
         struct pw_proxy_row row;
         struct pw_proxy *proxy;
         enum pw_status status = check_tenant(session, ret_err);
+
+        forget_freed(peers, id, session->tenant->name);
 
         if (status == PW_OK && pw_id_host(id) != session->daemon->host && !pw_hosts_get(&peers->hosts, pw_id_host(id)))
                 status = pw_error_set(ret_err, PW_NOT_FOUND, "host h%u is not known here: see pathways hosts", pw_id_host(id));

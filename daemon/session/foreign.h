@@ -24,9 +24,8 @@ struct pw_foreign {
          * error. */
         void (*fetch)(struct pw_dsession *session, uint64_t request, struct pw_object *object, uint64_t until_us);
         void (*session_end)(struct pw_dsession *session);                /* it waits for no answer any more */
-        /* PW_STORE_FREE_PROXY; and PW_STORE_FETCH_PROXY: a run wants its bytes. If they cannot be had:
-         * pw_store_proxy_unfetched(). */
-        void (*freed)(struct pw_daemon *daemon, uint64_t number);
+        void (*freed)(struct pw_daemon *daemon, uint64_t number);        /* PW_STORE_FREE_PROXY */
+        /* PW_STORE_FETCH_PROXY: a run wants its bytes. If they cannot be had: pw_store_proxy_unfetched(). */
         void (*wanted)(struct pw_daemon *daemon, uint64_t number);
 };
 

@@ -160,6 +160,7 @@ static void on_request(struct fake_daemon *fake, const Pathways__Wire__Request *
         case PATHWAYS__WIRE__REQUEST__BODY_NAME_LOOKUP: on_name(fake, request); break;
         case PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_COMPILE: on_compile(fake, request); break;
         case PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN: on_slice(fake, request); break;
+        case PATHWAYS__WIRE__REQUEST__BODY_OBJECT_OPEN: fake_reply_status(fake, request->id, PW_NOT_FOUND, "no such host"); break;
         default:
                 fake->counts.lane_ends +=
                         request->body_case == PATHWAYS__WIRE__REQUEST__BODY_LANE_END && request->lane_end->lane < PW_LANES_MAX;

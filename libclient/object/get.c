@@ -1,5 +1,5 @@
 /* Getting: views of what is mapped; split values gathered, partial ones reduced, in the order of their shards. */
-#include "base/layout.h"
+#include "base/gather.h"
 #include "base/memory.h"
 #include "libclient/object/foreign.h"
 #include "libclient/object/unref.h"
@@ -87,8 +87,7 @@ static enum pw_status view_plain(struct pw_future *future, struct pw_view *ret_v
 struct gather {
         struct pw_future *future;
         const struct pw_shard_list *list;
-        struct pw_box whole;
-        size_t element_bytes;
+        struct pw_gather of;
 };
 
 static uint64_t losses_of(const struct gather *gather)
@@ -97,18 +96,19 @@ static uint64_t losses_of(const struct gather *gather)
 }
 
 /* The bytes of shard `place`, which has box `box`; where its device was lost, those of one that holds the same. */
-static enum pw_status shard_data(const struct gather *gather, uint32_t place, const struct pw_box *box, const uint8_t **ret_data,
+static enum pw_status shard_data(void *context, uint32_t place, const struct pw_box *box, const uint8_t **ret_data,
                                  struct pw_error *ret_err)
 {
+        const struct gather *gather = context;
         uint64_t bytes;
-        uint32_t living = pw_living_replica(&gather->list->sharding, gather->list->mesh, place, pw_shard_list_lost(gather->list));
+        uint32_t living = pw_living_replica(&gather->of.sharding, gather->of.mesh, place, pw_shard_list_lost(gather->list));
         struct pw_shard_place at = gather->list->shards[living == UINT32_MAX ? place : living];
         struct pw_client_segment *segment;
         enum pw_status status = pw_session_segment(pw_future_session(gather->future), at.segment, &segment, ret_err);
         if (status != PW_OK)
                 return status;
-        if (!pw_mul_ok(pw_box_elements(box), gather->element_bytes, &bytes) || bytes > at.bytes || at.offset > segment->map.bytes ||
-            bytes > segment->map.bytes - at.offset)
+        if (!pw_mul_ok(pw_box_elements(box), gather->of.element_bytes, &bytes) || bytes > at.bytes ||
+            at.offset > segment->map.bytes || bytes > segment->map.bytes - at.offset)
                 return pw_error_set(ret_err, PW_PROTOCOL, "shard %u: %" PRIu64 " bytes at %" PRIu64 " of segment %x cannot be",
                                     place, at.bytes, at.offset, at.segment);
         *ret_data = segment->map.base + at.offset;
@@ -117,81 +117,43 @@ static enum pw_status shard_data(const struct gather *gather, uint32_t place, co
 
 static enum pw_status gather_init(struct gather *gather, struct pw_future *future, struct pw_error *ret_err)
 {
-        enum pw_status status = pw_future_shards(future, &gather->list, ret_err);
+        const struct pw_shard_list *list;
+        enum pw_status status = pw_future_shards(future, &list, ret_err);
         if (status != PW_OK)
                 return status;
-        gather->future = future;
-        gather->element_bytes = pw_list_element_bytes(gather->list);
-        gather->whole = (struct pw_box){ .rank = gather->list->dims.rank };
-        memcpy(gather->whole.size, gather->list->dims.dim, sizeof gather->whole.size);
-        return pw_sharding_check(&gather->list->sharding, &gather->list->dims, gather->list->mesh, ret_err);
+        *gather = (struct gather){ future, list, { .dims = list->dims, .sharding = list->sharding,
+                                                   .dtype = (enum pw_dtype)list->dtype,
+                                                   .element_bytes = pw_list_element_bytes(list), .shard = shard_data,
+                                                   .context = gather } };
+        memcpy(gather->of.mesh, list->mesh, sizeof gather->of.mesh);
+        return pw_sharding_check(&gather->of.sharding, &gather->of.dims, gather->of.mesh, ret_err);
 }
 
-static enum pw_status view_shard(const struct gather *gather, uint32_t place, struct pw_view *ret_view, struct pw_error *ret_err)
+static enum pw_status view_shard(struct gather *gather, uint32_t place, struct pw_view *ret_view, struct pw_error *ret_err)
 {
         const uint8_t *data;
         struct pw_box box;
-        pw_shard_box(&gather->list->dims, &gather->list->sharding, gather->list->mesh, place, &box);
+        pw_shard_box(&gather->of.dims, &gather->of.sharding, gather->of.mesh, place, &box);
         enum pw_status status = shard_data(gather, place, &box, &data, ret_err);
         if (status != PW_OK)
                 return status;
-        ret_view->bytes = pw_box_elements(&box) * gather->element_bytes;
-        ret_view->dtype = (enum pw_dtype)gather->list->dtype;
+        ret_view->bytes = pw_box_elements(&box) * gather->of.element_bytes;
+        ret_view->dtype = gather->of.dtype;
         ret_view->dims = pw_box_dims(&box);
         view_hold(ret_view, gather->future, data);
         return PW_OK;
-}
-
-/* What shard `place` is to the whole: the first to bring its part, one to be added to it, or one more copy. */
-enum role { ROLE_COPY, ROLE_REDUCE, ROLE_NONE };
-
-static enum role shard_role(const struct gather *gather, uint32_t place, enum pw_op *ret_op)
-{
-        uint32_t coords[PW_MESH_AXES_MAX];
-        enum role role = ROLE_COPY;
-        pw_mesh_coords(gather->list->mesh, place, coords);
-        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++) {
-                const struct pw_axis_sharding *axis_sharding = &gather->list->sharding.axis[axis];
-                if (coords[axis] == 0 || axis_sharding->layout == PW_LAYOUT_SPLIT)
-                        continue;
-                if (axis_sharding->layout == PW_LAYOUT_BROADCAST)
-                        return ROLE_NONE;
-                role = ROLE_REDUCE;
-                *ret_op = (enum pw_op)axis_sharding->op;
-        }
-        return role;
-}
-
-static enum pw_status gather_shard(const struct gather *gather, uint32_t place, uint8_t *to, struct pw_error *ret_err)
-{
-        struct pw_box box;
-        const uint8_t *data;
-        enum pw_op op = PW_SUM;
-        enum role role = shard_role(gather, place, &op);
-        pw_shard_box(&gather->list->dims, &gather->list->sharding, gather->list->mesh, place, &box);
-        if (role == ROLE_NONE || pw_box_elements(&box) == 0)
-                return PW_OK;
-        enum pw_status status = shard_data(gather, place, &box, &data, ret_err);
-        if (status != PW_OK)
-                return status;
-        if (role == ROLE_COPY) {
-                pw_box_copy(to, &gather->whole, data, &box, &box, gather->element_bytes);
-                return PW_OK;
-        }
-        status = pw_box_reduce(to, &gather->whole, data, &box, &box, (enum pw_dtype)gather->list->dtype, op);
-        return status == PW_OK ? status : pw_error_set(ret_err, status, "a partial value of %s has no reduction",
-                                                       pw_dtype_text((enum pw_dtype)gather->list->dtype));
 }
 
 /* Once more where a device was lost meanwhile: what was read of it may have been written over before. */
 static enum pw_status gather_all(const struct gather *gather, uint8_t *to, struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
-        uint64_t losses;
+        uint64_t losses, elements = 1;
+        for (uint32_t i = 0; i < gather->of.dims.rank; i++)
+                elements *= gather->of.dims.dim[i]; /* of a list that was checked */
         do {
                 losses = losses_of(gather);
-                for (uint32_t place = 0; status == PW_OK && place < gather->list->shard_count; place++)
-                        status = gather_shard(gather, place, to, ret_err);
+                status = pw_gather_range(&gather->of, 0, elements, to, ret_err);
         } while (status == PW_OK && losses_of(gather) != losses);
         return status;
 }
@@ -221,22 +183,13 @@ static enum pw_status view_gathered(const struct gather *gather, struct pw_view 
         return PW_OK;
 }
 
-/* Every device holds the whole. */
-static bool is_whole(const struct pw_shard_list *list)
-{
-        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
-                if (list->mesh[axis] > 1 && list->sharding.axis[axis].layout != PW_LAYOUT_BROADCAST)
-                        return false;
-        return true;
-}
-
 static enum pw_status view_whole(struct pw_future *future, struct pw_view *ret_view, struct pw_error *ret_err)
 {
         struct gather gather;
         enum pw_status status = gather_init(&gather, future, ret_err);
         if (status != PW_OK)
                 return status;
-        if (is_whole(gather.list))
+        if (pw_sharding_is_whole(&gather.of.sharding, gather.of.mesh))
                 return view_shard(&gather, 0, ret_view, ret_err);
         return view_gathered(&gather, ret_view, ret_err);
 }

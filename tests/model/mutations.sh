@@ -75,7 +75,7 @@ mutate hungry plane/ring.c 's/hungry ? PW_RING_HUNGRY : PW_RING_RESTING/PW_RING_
         'a hungry daemon does not say so'
 mutate full plane/ring.h 's/return PW_RING_CELLS - (writer->tail - writer->head_seen) >= cells;/return true;/' \
         'a full ring is written over'
-mutate reclaim libclient/object/open.c 's/^        return settle(lane, &item, id, ret_err);/        return PW_OK;/' \
+mutate reclaim libclient/object/open.c 's/^        return settle(lane, &opened, id, ret_err);/        return PW_OK;/' \
         'a reference by id without the second look'
 mutate reclaim daemon/loop/turn.c 's/^        pw_scan(daemon);//' \
         'freed without a scan of the rings'
@@ -115,7 +115,7 @@ mutate catchup daemon/client/lane.c 's/^                over = is_behind(session
         'a scan of other lanes is over before all is read'
 mutate offered libclient/object/open.c 's/^#define FENCES 3u/#define FENCES 1u/;s/^                        give_back(lane, item);//' \
         'what is taken of a value that is given away is neither decided nor given back'
-mutate move libclient/object/open.c 's/ || is_moving(word) ? PW_NOT_READY/ ? PW_NOT_READY/' \
+mutate move libclient/object/open.c 's/ || is_moving(opened, word)$//' \
         'who takes a value that moves does not ask the daemon'
 mutate exchange store/object/move.c '/^static void mark/,/^}/s/^        pw_scan_for(.*$//' \
         'a value moves without a scan of the rings'

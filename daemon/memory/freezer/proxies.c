@@ -31,14 +31,18 @@ static enum pw_status claim_slot(struct pw_daemon *daemon, const struct slot_wai
         uint64_t word = pw_entry_load(pw_map_entry(&futures->map, grant->first_slot));
         struct pw_proxy_slot slot = { .session = wait->freezer->session, .home = wait->want.home, .number = wait->want.number,
                                       .cell = pw_cell_object(0, futures->number, grant->first_slot, pw_word_generation(word)) };
+        struct pw_object *object;
         enum pw_status status;
 
-        /* The claim comes first: what is no proxy yet says nothing of its end. */
-        if (!pw_store_find(daemon->store, 0, futures->number, grant->first_slot, pw_word_generation(word)))
-                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd has lost a slot for an object of another host");
+        object = pw_store_find(daemon->store, 0, futures->number, grant->first_slot, pw_word_generation(word));
+        if (!object)
+                return pw_error_set(ret_err, PW_GONE, "pathwaysd has lost a slot for an object of another host");
+        status = pw_freezer_hold(daemon, object, ret_err); /* first: what is no proxy yet says nothing of its end */
+        if (status != PW_OK)
+                return status;
         status = pw_store_proxy(daemon->store, &slot, ret_object, ret_err);
-        if (status == PW_OK)
-                status = pw_freezer_hold(daemon, *ret_object, ret_err);
+        if (status != PW_OK)
+                pw_freezer_let_go(daemon, object);
         return status;
 }
 

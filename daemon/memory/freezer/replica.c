@@ -111,7 +111,8 @@ enum pw_status pw_replica_done(struct pw_daemon *daemon, struct pw_replica *repl
         enum pw_status status;
 
         pw_freezer_decide(daemon, replica->object, &replica->described, PW_OK);
-        status = pw_store_proxy_back(daemon->store, proxy, replica->object, pw_now_us(), ret_err);
+        status = proxy ? pw_store_proxy_back(daemon->store, proxy, replica->object, pw_now_us(), ret_err)
+                       : pw_error_set(ret_err, PW_GONE, "nobody on this host wants the bytes any more");
         end_replica(daemon, replica);
         return status;
 }
