@@ -25,8 +25,8 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/meta/own.c daemon/meta/place.c daemon/settings/metadata.c \
 	$(redis_sources) \
 	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c \
-	daemon/peer/borrowing.c daemon/peer/bulk.c daemon/peer/bulk_thread.c daemon/peer/call.c daemon/peer/codec.c daemon/peer/fetching.c daemon/peer/known.c \
-	daemon/peer/lending.c daemon/peer/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/pulling.c \
+	daemon/peer/borrowing.c daemon/peer/pull/bulk.c daemon/peer/pull/bulk_thread.c daemon/peer/call.c daemon/peer/codec.c daemon/peer/fetching.c daemon/peer/known.c \
+	daemon/peer/lending.c daemon/peer/pull/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/pull/pulling.c daemon/peer/pull/spread_value.c daemon/peer/pull/staging.c \
 	daemon/rundir.c daemon/session/complaint.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c \
 	daemon/session/session.c \
 	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \

@@ -228,6 +228,11 @@ struct pw_shard_list {
 /* Of the list with the bits behind its shards: */
 #define PW_SHARD_LIST_BYTES(count)                                                                                     \
         (sizeof(struct pw_shard_list) + (count) * sizeof(struct pw_shard_place) + PW_BITS_WORDS(count) * sizeof(uint64_t))
+/* Bytes of an element of its value, opaque bytes for themselves; 0: there is no such dtype. */
+static inline size_t pw_list_element_bytes(const struct pw_shard_list *list)
+{
+        return list->dtype == PW_OPAQUE ? 1 : pw_dtype_bytes((enum pw_dtype)list->dtype);
+}
 /* Shards whose devices were lost, a bit each (base/bits.h). While the value is READY others hold the same bytes. */
 static inline _Atomic uint64_t *pw_shard_list_lost(const struct pw_shard_list *list)
 {

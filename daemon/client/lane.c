@@ -451,21 +451,32 @@ bool pw_lanes_turn(struct pw_daemon *daemon)
         return any;
 }
 
+/* Those of its lanes that rest ask for the doorbell again, as `hungry` has it; those with unread records are hot. */
+static void look_at(struct pw_dsession *session, bool hungry)
+{
+        uint32_t count = session->ended || session->role != PW_ROLE_CLIENT ? 0 : lane_count(session);
+
+        for (uint32_t i = 0; i < count; i++)
+                if (pw_list_empty(&session->lanes[i]->hot) && !pw_ring_sleep(&session->lanes[i]->reader, hungry))
+                        make_hot(session->lanes[i]);
+}
+
 void pw_lanes_hungry(struct pw_daemon *daemon)
 {
         struct pw_dsession *session;
 
-        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));) {
-                bool wanted = !session->ended && session->role == PW_ROLE_CLIENT &&
-                              (daemon->clients.runs_deferred || pw_store_waits_for_room(daemon->store, session->number));
-                uint32_t count = wanted ? lane_count(session) : 0;
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));)
+                if (daemon->clients.runs_deferred || pw_store_waits_for_room(daemon->store, session->number))
+                        look_at(session, true);
+}
 
-                for (uint32_t j = 0; j < count; j++) {
-                        struct pw_dlane *lane = session->lanes[j];
-                        if (pw_list_empty(&lane->hot) && !pw_ring_sleep(&lane->reader, true))
-                                make_hot(lane);
-                }
-        }
+void pw_lanes_look(struct pw_daemon *daemon)
+{
+        struct pw_dsession *session;
+
+        for (uint32_t i = 0; (session = pw_table_next(&daemon->registry.sessions, &i));)
+                look_at(session, is_hungry(session));
+        daemon->loop.more = true;
 }
 
 bool pw_lanes_sleep(struct pw_daemon *daemon)

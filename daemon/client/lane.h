@@ -29,6 +29,8 @@ bool pw_lanes_turn(struct pw_daemon *daemon);
 /* Somebody queues for room, and nobody did: each lane that rests asks for the doorbell at each DROP; those with unread records are
  * hot. */
 void pw_lanes_hungry(struct pw_daemon *daemon);
+/* What was given back and lies in rings, as nobody had to ring for it, is read: others may wait for it who cannot see that. */
+void pw_lanes_look(struct pw_daemon *daemon);
 /* All hot lanes ask for a doorbell. False: records came meanwhile, do not sleep. */
 bool pw_lanes_sleep(struct pw_daemon *daemon);
 

@@ -60,6 +60,8 @@ bool pw_turn(struct pw_daemon *daemon)
         any |= pw_inputs_turn(daemon);
         any |= pw_meta_carry(daemon, now_us);
         any |= pw_peers_turn(daemon);
+        if (pw_peers_want_drops(daemon, now_us))
+                pw_lanes_look(daemon);
         any |= pw_names_turn(daemon);
         any |= pw_lists_turn(daemon);
         any |= pw_lanes_turn(daemon);

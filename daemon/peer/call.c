@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "daemon/peer/borrowing.h"
-#include "daemon/peer/bulk.h"
+#include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/lending.h"
-#include "daemon/peer/pulling.h"
+#include "daemon/peer/pull/pulling.h"
 #include "daemon/session/complaint.h"
 #include "daemon/transport/pipe.h"
 #include "daemon/transport/stream/control.h"

@@ -1,7 +1,7 @@
 /* Bytes of objects of other hosts: a room, then a value that came along or a pull, then they are the proxy's. */
 #include "base/memory.h"
 #include "daemon/peer/borrowed.h"
-#include "daemon/peer/pulling.h"
+#include "daemon/peer/pull/pulling.h"
 #include "daemon/session/output.h"
 #include "store/object.h"
 #include "store/proxy.h"

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/known.h"
-#include "daemon/peer/offering.h"
+#include "daemon/peer/pull/offering.h"
 
 #include <stdlib.h>
 

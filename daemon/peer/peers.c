@@ -3,7 +3,7 @@
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/call.h"
 #include "daemon/peer/lending.h"
-#include "daemon/peer/pulling.h"
+#include "daemon/peer/pull/pulling.h"
 
 #include "base/memory.h"
 #include "base/transition.h"
@@ -261,6 +261,16 @@ void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us)
         pw_transport_turn(daemon->peers->transport, now_us);
         daemon->peers->fetches_us = pw_fetching_turn(daemon->peers, now_us);
         daemon->loop.more = true;
+}
+
+bool pw_peers_want_drops(struct pw_daemon *daemon, uint64_t now_us)
+{
+        struct pw_peers *peers = daemon->peers;
+
+        if (!peers || !peers->borrowed.count || now_us - peers->looked_us < PW_PEERS_BEAT_US)
+                return false;
+        peers->looked_us = now_us;
+        return true;
 }
 
 void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object)

@@ -12,6 +12,7 @@ struct pw_bulk;
 struct pw_pull_source;
 struct pw_pull_spread;
 struct pw_pulls;
+struct pw_staging;
 
 #define PW_PEERS_BEAT_US 500000u
 
@@ -33,12 +34,14 @@ struct pw_peers {
         struct pw_list over;           /* calls that are freed at the end of the turn, when nothing of them is on the stack */
         struct pw_list failed;         /* calls that came to nothing at once: said in the next turn */
         bool room;                     /* a stream takes more again */
+        uint64_t looked_us;            /* when rings were looked at for what is given back */
 
         /* pulling.c, offering.c */
         struct pw_pulls *pulls;
         struct pw_pull_source *source;
         struct pw_pull_spread *spread;
         struct pw_bulk *bulk;
+        struct pw_staging *staging;
         struct pw_list offerings;      /* values of this host that others may pull */
         bool moving;                   /* what these cores want is being done */
         /* lending.c */

@@ -68,12 +68,6 @@ PW_MUST_CHECK enum pw_status pw_future_described(const struct pw_future *future,
 PW_MUST_CHECK enum pw_status pw_future_shards(const struct pw_future *future, const struct pw_shard_list **ret_list,
                                               struct pw_error *ret_err);
 
-/* Bytes of an element of its value, opaque bytes for themselves; 0: there is no such dtype. */
-static inline size_t pw_list_element_bytes(const struct pw_shard_list *list)
-{
-        return list->dtype == PW_OPAQUE ? 1 : pw_dtype_bytes((enum pw_dtype)list->dtype);
-}
-
 /* Write the whole value of a READY one that is SHARDED to `to`, which has room for it: split ones gathered, partial ones reduced.
  * Errors: PW_PROTOCOL, PW_UNSUPPORTED (partial by two operations), those of pw_session_segment(). */
 PW_MUST_CHECK enum pw_status pw_future_gather(struct pw_future *future, void *to, struct pw_error *ret_err);

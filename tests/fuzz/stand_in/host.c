@@ -139,6 +139,7 @@ bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_peers_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 uint64_t pw_peers_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+bool pw_peers_want_drops(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; return false; }
 void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object) { (void)daemon, (void)object; }
 bool pw_meta_carry(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; return false; }
 uint64_t pw_meta_carry_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }

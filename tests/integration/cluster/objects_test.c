@@ -2,6 +2,7 @@
  * lost. */
 #include "libclient/session.h"
 #include "tests/integration/cluster/cluster.h"
+#include "tests/integration/trace.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -276,6 +277,82 @@ static void a_replica_outlives_its_home(void **state)
         free(bytes);
 }
 
+/* The result of a run on the first host, whose value is laid over its devices like that; got on the second one. */
+static void get_spread(struct cluster *cluster, struct pw_slice *slice, struct pw_sharding input_sharding,
+                       struct pw_sharding sharding, double times)
+{
+        struct pw_program *program = pw_program_new(of(cluster, 0), "spread");
+        struct pw_dims dims = PW_DIMS(600, 333);
+        struct pw_value *x = pw_input(program, slice, PW_F64, dims, input_sharding, 0);
+        struct pw_future *input, *result, *opened;
+        struct pw_view view;
+
+        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(x), sharding));
+        it_ok(pw_compile(program, IT_ERR));
+        input = it_put_f64(of(cluster, 0), dims, 1);
+        result = it_run_1(program, input);
+        opened = open_at(cluster, 1, result);
+        it_ok(pw_get(opened, IT_LONG, &view, IT_ERR));
+        assert_int_equal(view.dtype, PW_F64);
+        assert_int_equal(view.dims.rank, 2);
+        assert_int_equal(view.bytes, 600 * 333 * 8);
+        for (int i = 0; i < 600 * 333; i++)
+                assert_true(((const double *)view.data)[i] == times * (1 + i));
+        pw_view_done(&view);
+        pw_unref(opened);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+}
+
+static void results_of_runs_are_gathered(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_slice *slice;
+
+        start(cluster, 2);
+        slice = it_slice(of(cluster, 0), 2, 1);
+        get_spread(cluster, slice, PW_BROADCAST, PW_BROADCAST, 1);
+        get_spread(cluster, slice, PW_SPLIT(0), PW_SPLIT(0), 1);
+        get_spread(cluster, slice, PW_SPLIT(1), PW_SPLIT(1), 1);
+        get_spread(cluster, slice, PW_BROADCAST, PW_PARTIAL(PW_SUM), 2);
+        pw_slice_close(slice);
+        for (int i = 0; i < 2; i++)
+                until_objects(cluster, i, 0);
+}
+
+/* The run on one host has an input that lies on the other: its bytes come first. */
+static void a_run_has_foreign_inputs(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_dims dims = PW_DIMS(1000, 100);
+        struct pw_future *input, *opened, *result;
+        struct pw_program *program;
+        struct pw_slice *slice;
+        struct pw_view view;
+
+        start(cluster, 2);
+        input = it_put_f64(of(cluster, 0), dims, 3);
+        opened = open_at(cluster, 1, input);
+        slice = it_slice(of(cluster, 1), 2, 1);
+        program = pw_program_new(of(cluster, 1), "foreign");
+        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(pw_input(program, slice, PW_F64, dims, PW_SPLIT(0), 0)),
+                                   PW_SPLIT(0)));
+        it_ok(pw_compile(program, IT_ERR));
+        result = it_run_1(program, opened);
+        pw_unref(opened);
+        pw_unref(input);
+        it_ok(pw_get(result, IT_LONG, &view, IT_ERR));
+        for (int i = 0; i < 1000 * 100; i++)
+                assert_true(((const double *)view.data)[i] == 3 + i);
+        pw_view_done(&view);
+        pw_unref(result);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        for (int i = 0; i < 2; i++)
+                until_objects(cluster, i, 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -288,6 +365,8 @@ int main(void)
                 CLUSTER_TEST(small_values_come_with_the_answer),
                 CLUSTER_TEST(large_values_are_pulled),
                 CLUSTER_TEST(a_value_spreads),
+                CLUSTER_TEST(results_of_runs_are_gathered),
+                CLUSTER_TEST(a_run_has_foreign_inputs),
                 CLUSTER_TEST(a_replica_outlives_its_home),
         };
 

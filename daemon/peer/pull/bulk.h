@@ -6,8 +6,8 @@
  *
  * Threads: loop thread only, but for the rooms, which the jobs' threads have.   Blocks: never, but pw_bulk_free().
  */
-#ifndef PW_DAEMON_PEER_BULK_H
-#define PW_DAEMON_PEER_BULK_H
+#ifndef PW_DAEMON_PEER_PULL_BULK_H
+#define PW_DAEMON_PEER_PULL_BULK_H
 
 #include "daemon/peer/peers_private.h"
 

@@ -1,5 +1,5 @@
 /* A lane for each host, stream and direction: its jobs, its connection, its thread. */
-#include "daemon/peer/bulk_private.h"
+#include "daemon/peer/pull/bulk_private.h"
 
 #include "base/memory.h"
 #include "cluster/pull/pull_message.h"

@@ -1,11 +1,12 @@
 /* Values that this host lends, where their bytes lie, until no thread sends them. */
-#include "daemon/peer/offering.h"
+#include "daemon/peer/pull/offering.h"
 
 #include "base/memory.h"
 #include "cluster/pull/source.h"
 #include "cluster/pull/spread.h"
 #include "daemon/memory/segment.h"
 #include "daemon/peer/known.h"
+#include "daemon/peer/pull/spread_value.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@ struct offering {
         struct pw_id id;
         uint64_t number;
         struct pw_object *object;
+        struct pw_spread_value *spread; /* NULL: its bytes lie in a row, in `map` */
         void *map;
         uint64_t map_bytes;
         bool withdrawn;
@@ -40,6 +42,7 @@ static void forget(struct offering *offering)
 {
         if (offering->map)
                 munmap(offering->map, offering->map_bytes);
+        pw_spread_value_free(offering->spread);
         pw_list_remove(&offering->link);
         free(offering);
 }
@@ -54,6 +57,11 @@ static void let_go(struct pw_offered *offered)
         forget(offering);
 }
 
+static enum pw_status gather(const struct pw_offered *offered, uint64_t first, uint32_t bytes, uint8_t *to)
+{
+        return pw_spread_value_read(((const struct offering *)offered)->spread, first, bytes, to);
+}
+
 /* Its bytes, as the threads read them. */
 static enum pw_status map(struct offering *offering, struct pw_error *ret_err)
 {
@@ -63,6 +71,10 @@ static enum pw_status map(struct offering *offering, struct pw_error *ret_err)
         uint64_t start, page = (uint64_t)sysconf(_SC_PAGESIZE);
         enum pw_status status = pw_value_at(daemon, offering->object, &at, ret_err);
 
+        if (status == PW_UNSUPPORTED) {
+                offering->offered = (struct pw_offered){ .gather = gather, .let_go = let_go };
+                return pw_spread_value_new(daemon, offering->object, &offering->spread, &offering->offered.bytes, ret_err);
+        }
         if (status != PW_OK)
                 return status;
         segment = pw_segment_get(&daemon->memory, at.segment);
@@ -75,8 +87,8 @@ static enum pw_status map(struct offering *offering, struct pw_error *ret_err)
                 offering->map = NULL;
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no room to map its %llu bytes", (unsigned long long)at.bytes);
         }
-        offering->offered = (struct pw_offered){ (uint8_t *)offering->map + (segment->backed.offset + at.offset - start), at.bytes,
-                                                 let_go };
+        offering->offered = (struct pw_offered){ .at = (uint8_t *)offering->map + (segment->backed.offset + at.offset - start),
+                                                 .bytes = at.bytes, .let_go = let_go };
         return PW_OK;
 }
 
@@ -87,6 +99,7 @@ static enum pw_status offer(struct offering *offering, struct pw_error *ret_err)
         enum pw_status status = map(offering, ret_err);
 
         params.bytes = offering->offered.bytes;
+        params.is_staged = offering->offered.gather != NULL;
         if (status == PW_OK)
                 status = pw_store_hold(peers->daemon->store, offering->object, the_threads, ret_err);
         if (status != PW_OK)

@@ -2,15 +2,17 @@
  *
  * Threads: loop thread only.   Blocks: never.
  */
-#ifndef PW_DAEMON_PEER_OFFERING_H
-#define PW_DAEMON_PEER_OFFERING_H
+#ifndef PW_DAEMON_PEER_PULL_OFFERING_H
+#define PW_DAEMON_PEER_PULL_OFFERING_H
 
 #include "daemon/peer/peers_private.h"
 
 /* Where the bytes of an offer are, as the place that cluster/pull/source.h has: of a value of this host, or of a pull. */
 struct pw_offered {
-        uint8_t *at;
+        uint8_t *at;           /* NULL: they are not in a row: gather() */
         uint64_t bytes;
+        /* Bytes of a value that is spread over devices, to `to`: whole elements. Threads: any, also several at a time. */
+        enum pw_status (*gather)(const struct pw_offered *offered, uint64_t first, uint32_t bytes, uint8_t *to);
         void (*let_go)(struct pw_offered *offered); /* no thread has the room any more */
 };
 

@@ -1,5 +1,5 @@
 /* Threads of bulk streams: chunks come in and go out, each with its head. */
-#include "daemon/peer/bulk_private.h"
+#include "daemon/peer/pull/bulk_private.h"
 
 #include "base/memory.h"
 #include "cluster/pull/pull_message.h"

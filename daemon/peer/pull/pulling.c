@@ -1,12 +1,13 @@
 /* The three cores of pulls: what happened goes in, what they want is done. */
-#include "daemon/peer/pulling.h"
+#include "daemon/peer/pull/pulling.h"
 
 #include "base/memory.h"
 #include "cluster/pull/pull.h"
 #include "cluster/pull/source.h"
 #include "cluster/pull/spread.h"
-#include "daemon/peer/bulk.h"
-#include "daemon/peer/offering.h"
+#include "daemon/peer/pull/bulk.h"
+#include "daemon/peer/pull/offering.h"
+#include "daemon/peer/pull/staging.h"
 
 #include <stdlib.h>
 
@@ -49,7 +50,7 @@ enum pw_status pw_pulling_begin(struct pw_peers *peers, const struct pw_pulling_
 
         if (!pulling)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a pull");
-        pulling->offered = (struct pw_offered){ request->to, request->bytes, offer_left };
+        pulling->offered = (struct pw_offered){ .at = request->to, .bytes = request->bytes, .let_go = offer_left };
         pulling->peers = peers;
         pulling->request = *request;
         status = request->lender ? pw_pull_source_offer(peers->source, &offer, &pulling->number, ret_err)
@@ -161,6 +162,25 @@ static void do_pull(struct pw_peers *peers, const struct pw_pulls_action *action
         }
 }
 
+static struct pw_bulk_job staged_job_of(const struct pw_peers *peers, const struct pw_pull_source_action *action)
+{
+        const struct pw_offered *offered = action->place;
+
+        return (struct pw_bulk_job){ action->send, action->ask, pw_staging_place(peers->staging, action->host, action->slot),
+                                     pw_pull_chunk_bytes(offered->bytes, action->chunk) };
+}
+
+/* Without memory for it, it is as one that cannot be read. */
+static void stage(struct pw_peers *peers, const struct pw_pull_source_action *action)
+{
+        struct pw_staging_chunk chunk = { action->host, action->slot, action->chunk, action->send };
+        struct pw_error err;
+        enum pw_status status = pw_staging_fill(peers->staging, action->place, &chunk, &err);
+
+        if (status != PW_OK)
+                pw_pull_source_staged(peers->source, action->send, status);
+}
+
 static void do_source(struct pw_peers *peers, const struct pw_pull_source_action *action)
 {
         struct pw_offered *offered = action->place;
@@ -168,9 +188,10 @@ static void do_source(struct pw_peers *peers, const struct pw_pull_source_action
 
         switch (action->kind) {
         case PW_PULL_SOURCE_SAY: say(peers, action->host, &action->message); break;
-        case PW_PULL_SOURCE_STAGE: break; /* no offer is staged: each is of memory that this process reads */
+        case PW_PULL_SOURCE_STAGE: stage(peers, action); break;
         case PW_PULL_SOURCE_SEND:
-                job = job_of(offered, action->send, action->ask, action->chunk);
+                job = action->is_staged ? staged_job_of(peers, action)
+                                        : job_of(offered, action->send, action->ask, action->chunk);
                 pw_bulk_send(peers->bulk, action->host, action->stream, &job);
                 break;
         case PW_PULL_SOURCE_STOP: pw_bulk_stop_sending(peers->bulk, action->send); break;
@@ -227,6 +248,12 @@ static void sent(void *context, uint64_t send, enum pw_status status)
         act(peers);
 }
 
+static void staged(struct pw_peers *peers, uint64_t send, enum pw_status status)
+{
+        pw_pull_source_staged(peers->source, send, status);
+        act(peers);
+}
+
 static const struct pw_bulk_reports reports = { received, sent };
 
 enum pw_status pw_pulling_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count,
@@ -278,7 +305,8 @@ enum pw_status pw_pulling_open(struct pw_peers *peers, struct pw_error *ret_err)
         struct pw_pulls_params pulls = { .ahead = AHEAD, .streams = STREAMS, .stall_us = peers->daemon->settings.lease_us,
                                          .deadline_us = DEADLINE_US, .first_ask = first, .secret = secret,
                                          .observer = &peers->observer };
-        struct pw_pull_source_params source = { .sends = SENDS, .slots = 1, .first_number = first, .observer = &peers->observer };
+        struct pw_pull_source_params source = { .sends = SENDS, .slots = PW_STAGING_SLOTS, .first_number = first,
+                                                 .observer = &peers->observer };
         struct pw_pull_spread_params spread = { peers->own.host, ASKERS, secret, &peers->observer };
         enum pw_status status = pw_pulls_new(&pulls, &peers->pulls, ret_err);
 
@@ -288,6 +316,8 @@ enum pw_status pw_pulling_open(struct pw_peers *peers, struct pw_error *ret_err)
                 status = pw_pull_spread_new(&spread, &peers->spread, ret_err);
         if (status == PW_OK)
                 status = pw_bulk_new(peers, &reports, &peers->bulk, ret_err);
+        if (status == PW_OK)
+                status = pw_staging_new(peers, staged, &peers->staging, ret_err);
         return status;
 }
 
@@ -300,6 +330,7 @@ void pw_pulling_stop(struct pw_peers *peers)
 void pw_pulling_close(struct pw_peers *peers)
 {
         pw_bulk_free(peers->bulk);
+        pw_staging_free(peers->staging);
         pw_offering_done(peers);
         if (peers->pulls)
                 pw_pulls_free(peers->pulls);

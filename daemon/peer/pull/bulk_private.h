@@ -1,8 +1,8 @@
 /* What the files of bulk streams share. Nobody else includes this. */
-#ifndef PW_DAEMON_PEER_BULK_PRIVATE_H
-#define PW_DAEMON_PEER_BULK_PRIVATE_H
+#ifndef PW_DAEMON_PEER_PULL_BULK_PRIVATE_H
+#define PW_DAEMON_PEER_PULL_BULK_PRIVATE_H
 
-#include "daemon/peer/bulk.h"
+#include "daemon/peer/pull/bulk.h"
 #include "daemon/transport/stream/bulk.h"
 
 #include <pthread.h>

@@ -2,8 +2,8 @@
  *
  * Threads: loop thread only.   Blocks: never.
  */
-#ifndef PW_DAEMON_PEER_PULLING_H
-#define PW_DAEMON_PEER_PULLING_H
+#ifndef PW_DAEMON_PEER_PULL_PULLING_H
+#define PW_DAEMON_PEER_PULL_PULLING_H
 
 #include "daemon/peer/peers_private.h"
 
