@@ -33,8 +33,8 @@ bool pw_peers_turn(struct pw_daemon *daemon);
 uint64_t pw_peers_next_us(const struct pw_daemon *daemon);
 void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us);
 
-/* Is it time to read what sessions have given back? Other hosts wait for it, and see no rings here: so it is, as often as hosts beat,
- * while something of theirs is held. */
+/* Is it time to read what sessions have given back? Other hosts wait for it, and see no rings here: so it is, as often as hosts
+ * beat, while something of theirs is held. */
 bool pw_peers_want_drops(struct pw_daemon *daemon, uint64_t now_us);
 /* A watched object was decided: hosts that borrowed it are told. */
 void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object);
