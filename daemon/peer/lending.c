@@ -198,7 +198,7 @@ static void answer_hold(struct pw_peers *peers, const struct pw_lend_action *act
 {
         struct pw_known_space space;
         struct pw_talk_known known = { .state = PW_TALK_NONE };
-        struct pw_object *object;
+        struct pw_object *object = NULL;
         struct pw_error err;
         enum pw_status status = hold(peers, action, &object, &space.err);
 

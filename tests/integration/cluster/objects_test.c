@@ -115,6 +115,7 @@ static void errors_cross_hosts(void **state)
         opened = open_at(cluster, 1, made);
         it_ok(pw_abort(made, IT_ERR));
         assert_int_equal(pw_get(opened, IT_LONG, &view, &err), PW_CANCELLED);
+        pw_unref(made);
         pw_unref(opened);
         until_objects(cluster, 1, 0);
 }
@@ -192,9 +193,12 @@ static void a_lost_host_ends_what_it_had(void **state)
         assert_int_equal(pw_get(pending, IT_LONG, &view, &err), PW_HOST_LOST);
         assert_non_null(strstr(err.text, "host"));
         expect_bytes(whole, "stays", 5);
+        pw_unref(made);
+        pw_unref(kept);
         pw_unref(pending);
         pw_unref(whole);
         until_objects(cluster, 1, 0);
+        pw_close(cluster->hosts[0].session);
         cluster->hosts[0].session = NULL; /* it ended with its host */
 }
 
@@ -265,6 +269,7 @@ static void a_replica_outlives_its_home(void **state)
         replica = open_at(cluster, 1, future);
         expect_bytes(replica, bytes, COUNT);
         it_host_end(&cluster->hosts[0], SIGKILL);
+        pw_close(cluster->hosts[0].session);
         cluster->hosts[0].session = NULL;
         cluster_until_link(cluster, 1, 0, "away");
         cluster_until_link(cluster, 2, 0, "away");
