@@ -355,22 +355,6 @@ static void test_close(void **state)
         }
 }
 
-static int begin(void **state)
-{
-        (void)state;
-        signal(SIGPIPE, SIG_IGN); /* as pathwaysd does */
-        alarm(120);
-        place_files_make();
-        return 0;
-}
-
-static int end(void **state)
-{
-        (void)state;
-        place_files_remove();
-        return 0;
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -379,5 +363,5 @@ int main(void)
                 cmocka_unit_test(test_close),
         };
 
-        return cmocka_run_group_tests(tests, begin, end);
+        return cmocka_run_group_tests(tests, place_group_begin, place_group_end);
 }

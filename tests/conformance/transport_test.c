@@ -369,22 +369,6 @@ static void test_other_user(void **state)
         place_remove(&place);
 }
 
-static int begin(void **state)
-{
-        (void)state;
-        signal(SIGPIPE, SIG_IGN); /* as pathwaysd does */
-        alarm(120);
-        place_files_make();
-        return 0;
-}
-
-static int end(void **state)
-{
-        (void)state;
-        place_files_remove();
-        return 0;
-}
-
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -394,5 +378,5 @@ int main(void)
                 cmocka_unit_test(test_strangers), cmocka_unit_test(test_proofs),      cmocka_unit_test(test_beyond),
         };
 
-        return cmocka_run_group_tests(tests, begin, end);
+        return cmocka_run_group_tests(tests, place_group_begin, place_group_end);
 }

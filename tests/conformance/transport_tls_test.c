@@ -144,18 +144,8 @@ static void test_spoilt(void **state)
 
 static int begin(void **state)
 {
-        (void)state;
-        signal(SIGPIPE, SIG_IGN);
-        alarm(120);
-        place_files_make();
+        place_group_begin(state); /* it waits for who makes certificates */
         signal(SIGCHLD, SIG_IGN); /* strangers are not waited for */
-        return 0;
-}
-
-static int end(void **state)
-{
-        (void)state;
-        place_files_remove();
         return 0;
 }
 
@@ -167,5 +157,5 @@ int main(void)
                 cmocka_unit_test(test_spoilt),
         };
 
-        return cmocka_run_group_tests(tests, begin, end);
+        return cmocka_run_group_tests(tests, begin, place_group_end);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -78,6 +79,22 @@ static void remove_tree(const char *path)
 }
 
 void place_files_remove(void) { remove_tree(files); }
+
+int place_group_begin(void **state)
+{
+        (void)state;
+        signal(SIGPIPE, SIG_IGN); /* as pathwaysd does */
+        alarm(120);
+        place_files_make();
+        return 0;
+}
+
+int place_group_end(void **state)
+{
+        (void)state;
+        place_files_remove();
+        return 0;
+}
 
 void place_credentials(const char *kind, const char *shown, struct pw_transport_params *params)
 {

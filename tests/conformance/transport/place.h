@@ -35,6 +35,9 @@ struct place_params {
 /* Files that prove hosts, made once for a program; removed at its end. */
 void place_files_make(void);
 void place_files_remove(void);
+/* The same for a group of cmocka tests, which do not take longer than two minutes. */
+int place_group_begin(void **state);
+int place_group_end(void **state);
 /* What the host shows there; the names of files are good until the next call. `shown`: alpha, beta, gamma, old (a certificate that
  * is over), other/alpha, other/beta (of another authority), other-secret. */
 void place_credentials(const char *kind, const char *shown, struct pw_transport_params *params);
