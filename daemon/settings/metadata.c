@@ -5,24 +5,16 @@
 #include "cluster/link/hosts.h"
 #include "daemon/meta/redis/address.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define LEASE_LEAST_US 100000u
 #define LEASE_MOST_US UINT64_C(3600000000)
 
-/* Letters of names are those that keys of Redis and host tables can have between others. */
 static enum pw_status check_name(const char *option, const char *name, struct pw_error *ret_err)
 {
-        size_t length = strlen(name);
-
-        for (size_t i = 0; i < length; i++)
-                if (!isalnum((unsigned char)name[i]) && !strchr("-._", name[i]))
-                        length = 0;
-        if (length < 1 || length > PW_HOST_NAME_MAX)
-                return pw_error_set(ret_err, PW_INVALID, "--%s %.80s: 1 to %u letters, digits and \"-._\"", option, name,
-                                    PW_HOST_NAME_MAX);
-        return PW_OK;
+        if (pw_host_name_ok(name))
+                return PW_OK;
+        return pw_error_set(ret_err, PW_INVALID, "--%s %.80s: 1 to %u letters, digits and \"-._\"", option, name, PW_HOST_NAME_MAX);
 }
 
 /* What only a host of a cluster has. */

@@ -3,7 +3,6 @@
 
 #include "daemon/own_file.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 /* --- what is heard ----------------------------------------------------------------------------------------------------------- */
@@ -281,18 +280,9 @@ static void redis_close(struct pw_meta *base)
         free_all(redis);
 }
 
-static bool is_name(const char *text, size_t max)
-{
-        for (const char *c = text; *c; c++)
-                if (!isalnum((unsigned char)*c) && *c != '-' && *c != '.' && *c != '_')
-                        return false;
-        return *text && strlen(text) <= max;
-}
-
 static enum pw_status check(const struct pw_meta_cluster *cluster, struct pw_error *ret_err)
 {
-        if (!is_name(cluster->name, PW_HOST_NAME_MAX) || !is_name(cluster->host_name, PW_HOST_NAME_MAX) ||
-            !is_name(cluster->machine, PW_HOST_NAME_MAX))
+        if (!pw_host_name_ok(cluster->name) || !pw_host_name_ok(cluster->host_name) || !pw_host_name_ok(cluster->machine))
                 return pw_error_set(ret_err, PW_INVALID,
                                     "cluster \"%s\", host \"%s\", machine \"%s\": each has 1 to %u letters, digits and \"-._\"",
                                     cluster->name, cluster->host_name, cluster->machine, PW_HOST_NAME_MAX);
