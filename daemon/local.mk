@@ -56,7 +56,10 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/meta/redis/answer.h daemon/meta/redis/member.h daemon/meta/redis/redis_private.h daemon/meta/redis/saver.h daemon/meta/redis/script.h \
 	daemon/meta/redis/state.h daemon/meta/redis/wire.h \
 	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
-	daemon/peer/codec.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/foreign.h daemon/session/kept.h daemon/session/lane.h \
+	daemon/peer/borrowed.h daemon/peer/borrowing.h daemon/peer/call.h daemon/peer/codec.h daemon/peer/known.h \
+	daemon/peer/lending.h daemon/peer/peers.h daemon/peer/peers_private.h daemon/peer/pull/bulk.h \
+	daemon/peer/pull/bulk_private.h daemon/peer/pull/offering.h daemon/peer/pull/pulling.h \
+	daemon/peer/pull/spread_value.h daemon/peer/pull/staging.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/foreign.h daemon/session/kept.h daemon/session/lane.h \
 	daemon/session/object.h \
 	daemon/session/output.h daemon/session/process.h daemon/session/registry.h daemon/session/session.h \
 	daemon/session/speakers.h daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h \

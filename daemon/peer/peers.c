@@ -16,6 +16,8 @@
 #define WINDOW 256u             /* works of another host under way here at most */
 #define KEPT_BYTES (64u << 20)  /* of frames that a host does not take: then it is given up */
 
+const struct pw_owner pw_peers_threads = { PW_OWNER_RUN, 0 };
+
 uint64_t pw_boot_us(void)
 {
         struct timespec now;
@@ -82,6 +84,7 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         pw_list_init(&peers->lent);
         pw_list_init(&peers->offerings);
         pw_list_init(&peers->unmade);
+        pw_list_init(&peers->opening);
         pw_list_init(&peers->fetches);
         status = listen_at(peers, ret_err);
         if (status == PW_OK)
@@ -96,11 +99,10 @@ void pw_peers_free(struct pw_peers *peers)
         if (!peers)
                 return;
         peers->daemon->registry.foreign = NULL;
-        if (peers->joined) {
+        if (peers->joined)
                 pw_hosts_done(&peers->hosts);
-                pw_borrowing_done(peers);
-                pw_lending_done(peers);
-        }
+        pw_borrowing_done(peers);
+        pw_lending_done(peers);
         pw_calls_done(peers);
         pw_pulling_stop(peers);
         if (peers->transport)
@@ -136,8 +138,7 @@ static void joined(void *context, const struct pw_meta_own *own)
                 status = pw_pulling_open(peers, &err);
         if (status != PW_OK) {
                 pw_log(&peers->daemon->log, PW_LOG_ERROR, "this host deals with no other reason=\"%s\"", err.text);
-                pw_borrow_free(peers->borrow);
-                return;
+                return; /* pw_peers_free() gives back what there is */
         }
         pw_hosts_init(&peers->hosts, &params);
         peers->daemon->registry.foreign = &pw_borrowing_foreign;
@@ -223,7 +224,9 @@ bool pw_peers_turn(struct pw_daemon *daemon)
                 return false;
         up_to_us = read_us(daemon);
         pw_pulling_turn(peers);
-        any = pw_calls_turn(peers) | pw_borrowing_turn(peers) | pw_lending_turn(peers);
+        any = pw_calls_turn(peers);
+        any |= pw_borrowing_turn(peers);
+        any |= pw_lending_turn(peers);
         daemon->loop.more |= any;
         for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
                 if (!host->peer)

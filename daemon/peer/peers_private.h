@@ -33,7 +33,6 @@ struct pw_peers {
         uint64_t next_call;
         struct pw_list over;           /* calls that are freed at the end of the turn, when nothing of them is on the stack */
         struct pw_list failed;         /* calls that came to nothing at once: said in the next turn */
-        bool room;                     /* a stream takes more again */
         uint64_t looked_us;            /* when rings were looked at for what is given back */
 
         /* pulling.c, offering.c */
@@ -52,7 +51,8 @@ struct pw_peers {
         uint64_t next_borrowed;
         struct pw_list unmade;         /* of these, that get no slot */
         bool acting;                   /* what the core wants is being done */
-        struct pw_table openings;      /* number -> struct pw_opening */
+        struct pw_table openings;      /* number -> struct pw_opening; */
+        struct pw_list opening;        /* all of them */
         uint64_t next_opening;
         struct pw_list fetches;        /* of all */
         uint64_t fetches_us;           /* when the next of them is due; UINT64_MAX: none */
@@ -60,7 +60,11 @@ struct pw_peers {
 
 /* One of the addresses of a host, in turn: they are divided by commas. False: it has none. */
 bool pw_peers_address(const struct pw_host *host, uint32_t turn, char address[PW_HOST_ADDRESS_MAX + 1]);
-/* Say this to host `number`; it is called if there is no link. The host is given up where it cannot be said. */
+/* Whose claim an object has while a thread may have its room: like a run's (there is no run 0). */
+extern const struct pw_owner pw_peers_threads;
+
+/* Say this to host `number`, now or when the two have met. Where it was given up, and nobody wanted it since, nothing is said:
+ * what it was about has ended. */
 void pw_peers_send(struct pw_peers *peers, uint32_t number, enum pw_peer_body whose, struct pw_link_frame *frame_take);
 /* It said what cannot be, or there is no memory for what it said: its term ends. */
 void pw_peers_give_up(struct pw_peers *peers, uint32_t number, const struct pw_error *why);
