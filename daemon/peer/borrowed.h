@@ -30,7 +30,6 @@ struct pw_borrowed {
         uint8_t *own;
         /* Its bytes. */
         struct pw_replica *replica; /* room was asked for, or is there; until the proxy has it */
-        bool filling;               /* there is room, and threads write there */
         struct pw_pulling *pulling; /* while any thread may have that room */
         struct pw_object *kept;     /* the replica that the proxy has, held for as long */
 };

@@ -204,10 +204,6 @@ void pw_borrowed_settle(struct pw_borrowed *borrowed)
                 pw_borrow_freed(peers->borrow, proxy);
         if (borrowed->object || borrowed->pulling)
                 return; /* the store has the slot, or a thread a room */
-        if (borrowed->kept) {
-                pw_store_release(peers->daemon->store, borrowed->kept, (struct pw_owner){ PW_OWNER_RUN, 0 }, pw_now_us());
-                peers->daemon->loop.more = true;
-        }
         (void)pw_table_remove(&peers->borrowed, borrowed->number);
         pw_list_remove(&borrowed->link);
         free(borrowed->own);

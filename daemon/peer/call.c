@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "daemon/peer/borrowing.h"
-#include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/lending.h"
+#include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
 #include "daemon/session/complaint.h"
 #include "daemon/transport/pipe.h"
@@ -167,7 +167,7 @@ static void on_room(void *context)
 {
         struct pw_peer_call *call = context;
 
-        call->peers->room = call->peers->daemon->loop.more = true;
+        call->peers->daemon->loop.more = true; /* the turn goes on writing */
 }
 
 static void on_broken(void *context, const struct pw_error *why)

@@ -14,9 +14,6 @@ struct pw_fetching {
         uint64_t request, until_us;
 };
 
-/* While a thread may have the room, whatever becomes of the proxy: a claim like a run's (there is no run 0). */
-static const struct pw_owner the_threads = { PW_OWNER_RUN, 0 };
-
 /* --- who waits ---------------------------------------------------------------------------------------------------------------- */
 
 static void forget(struct pw_fetching *fetching)
@@ -83,10 +80,9 @@ static enum pw_status give_to_proxy(struct pw_borrowed *borrowed, struct pw_erro
         enum pw_status status;
 
         borrowed->replica = NULL;
-        borrowed->filling = false;
         status = pw_replica_done(daemon, replica, pw_borrowed_object(borrowed), ret_err);
         if (status == PW_OK && borrowed->pulling &&
-            pw_store_hold(daemon->store, borrowed->object->backing, the_threads, ret_err) == PW_OK)
+            pw_store_hold(daemon->store, borrowed->object->backing, pw_peers_threads, ret_err) == PW_OK)
                 borrowed->kept = borrowed->object->backing;
         daemon->loop.more = true;
         return status;
@@ -97,7 +93,6 @@ static void drop_replica(struct pw_borrowed *borrowed)
         if (borrowed->replica)
                 pw_replica_give_up(borrowed->peers->daemon, borrowed->replica);
         borrowed->replica = NULL;
-        borrowed->filling = false;
 }
 
 static void want_bytes(struct pw_borrowed *borrowed, uint64_t until_us);
@@ -130,7 +125,7 @@ static void let_go(void *context)
         borrowed->pulling = NULL;
         drop_replica(borrowed);
         if (borrowed->kept)
-                pw_store_release(borrowed->peers->daemon->store, borrowed->kept, the_threads, pw_now_us());
+                pw_store_release(borrowed->peers->daemon->store, borrowed->kept, pw_peers_threads, pw_now_us());
         borrowed->kept = NULL;
         borrowed->peers->daemon->loop.more = true;
         if (!borrowed->object)
@@ -158,7 +153,6 @@ static enum pw_status fill(struct pw_borrowed *borrowed, struct pw_error *ret_er
 {
         const struct pw_talk_known *known = &borrowed->known;
 
-        borrowed->filling = true;
         if (known->state != PW_TALK_WHOLE && known->bytes)
                 return pull(borrowed, ret_err);
         if (known->value.count)

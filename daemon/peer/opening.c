@@ -9,6 +9,7 @@
 
 struct pw_opening {
         struct pw_list link;  /* in the openers of what has no slot yet; else alone: the core has it */
+        struct pw_list of_all; /* in peers->opening */
         uint64_t number;
         uint32_t session;
         uint64_t request;
@@ -18,6 +19,7 @@ static void forget(struct pw_peers *peers, struct pw_opening *opening)
 {
         (void)pw_table_remove(&peers->openings, opening->number);
         pw_list_remove(&opening->link);
+        pw_list_remove(&opening->of_all);
         free(opening);
 }
 
@@ -150,6 +152,8 @@ void pw_opening_open(struct pw_dsession *session, uint64_t request, struct pw_id
         }
         *opening = (struct pw_opening){ .number = ++peers->next_opening, .session = session->number, .request = request };
         pw_list_init(&opening->link);
+        pw_list_init(&opening->of_all);
+        pw_list_append(&peers->opening, &opening->of_all);
         status = begin(session, opening, id, until_us, &err);
         if (status != PW_OK && status != PW_NOT_READY) {
                 pw_error_prefix(&err, "%s", pw_id_format(id, text));
@@ -163,17 +167,12 @@ void pw_opening_session_end(struct pw_dsession *session)
 {
         struct pw_peers *peers = session->daemon->peers;
         struct pw_opening *opening;
-        bool any = true;
 
-        while (any) {
-                any = false;
-                for (uint32_t at = 0; !any && (opening = pw_table_next(&peers->openings, &at));) {
-                        if (opening->session != session->number)
-                                continue;
-                        pw_borrow_forget(peers->borrow, opening->number);
-                        forget(peers, opening);
-                        any = true;
-                }
+        pw_list_each(&peers->opening, opening, struct pw_opening, of_all) {
+                if (opening->session != session->number)
+                        continue;
+                pw_borrow_forget(peers->borrow, opening->number);
+                forget(peers, opening);
         }
         pw_borrowing_act(peers);
 }

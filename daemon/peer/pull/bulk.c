@@ -346,6 +346,8 @@ void pw_bulk_stop(struct pw_bulk *bulk)
                         pw_dial_free(lane->dial);
                 lane->dial = NULL;
         }
+        pw_list_each(&bulk->over, lane, struct pw_bulk_lane, link)
+                free_lane(lane);
 }
 
 void pw_bulk_free(struct pw_bulk *bulk)
@@ -360,8 +362,6 @@ void pw_bulk_free(struct pw_bulk *bulk)
                 report_all(lane, PW_CANCELLED);
                 free_lane(lane);
         }
-        pw_list_each(&bulk->over, lane, struct pw_bulk_lane, link)
-                free_lane(lane);
         pw_list_each(&bulk->done, job, struct pw_bulk_task, link)
                 free(job);
         if (bulk->event)

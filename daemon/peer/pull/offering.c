@@ -25,9 +25,6 @@ struct offering {
         bool withdrawn;
 };
 
-/* While a thread may read it: a claim like a run's (there is no run 0). */
-static const struct pw_owner the_threads = { PW_OWNER_RUN, 0 };
-
 static struct offering *find(const struct pw_peers *peers, struct pw_id id)
 {
         struct offering *offering;
@@ -52,7 +49,7 @@ static void let_go(struct pw_offered *offered)
         struct offering *offering = (struct offering *)offered;
         struct pw_daemon *daemon = offering->peers->daemon;
 
-        pw_store_release(daemon->store, offering->object, the_threads, pw_now_us());
+        pw_store_release(daemon->store, offering->object, pw_peers_threads, pw_now_us());
         daemon->loop.more = true;
         forget(offering);
 }
@@ -101,12 +98,12 @@ static enum pw_status offer(struct offering *offering, struct pw_error *ret_err)
         params.bytes = offering->offered.bytes;
         params.is_staged = offering->offered.gather != NULL;
         if (status == PW_OK)
-                status = pw_store_hold(peers->daemon->store, offering->object, the_threads, ret_err);
+                status = pw_store_hold(peers->daemon->store, offering->object, pw_peers_threads, ret_err);
         if (status != PW_OK)
                 return status;
         status = pw_pull_source_offer(peers->source, &params, &offering->number, ret_err);
         if (status != PW_OK) {
-                pw_store_release(peers->daemon->store, offering->object, the_threads, pw_now_us());
+                pw_store_release(peers->daemon->store, offering->object, pw_peers_threads, pw_now_us());
                 return status;
         }
         pw_list_append(&peers->offerings, &offering->link);
