@@ -104,12 +104,12 @@ tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 check_PROGRAMS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/peer/codec_test daemon/work/shape/shapes_test daemon/meta/redis/member_test tests/conformance/meta_test \
+	daemon/peer/codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test daemon/meta/redis/member_test tests/conformance/meta_test \
 	tests/conformance/redis_test
 TESTS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/peer/codec_test daemon/work/shape/shapes_test daemon/meta/redis/member_test tests/conformance/meta_test \
+	daemon/peer/codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test daemon/meta/redis/member_test tests/conformance/meta_test \
 	tests/conformance/redis_test
 daemon_board_boards_test_LDADD = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la \
 	base/libbase.la  $(CMOCKA_LIBS)
@@ -141,6 +141,10 @@ daemon_work_shape_shapes_test_SOURCES = daemon/work/shape/shapes.c daemon/work/s
 daemon_work_shape_shapes_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_memory_worker_test_SOURCES = daemon/memory/worker.c daemon/memory/worker_test.c daemon/thread.c
 daemon_memory_worker_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(CMOCKA_LIBS) -lpthread
+tests_conformance_bulk_test_SOURCES = daemon/peer/pull/bulk.c daemon/peer/pull/bulk_thread.c tests/conformance/bulk_test.c \
+	tests/conformance/transport/pair.c tests/conformance/transport/pair.h $(transport_place)
+tests_conformance_bulk_test_LDADD = daemon/libtransport.la cluster/libcluster.la base/libbase.la $(LIBEVENT_LIBS) \
+	$(OPENSSL_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS) -lpthread
 tests_conformance_meta_test_SOURCES = $(redis_test_common) \
 	tests/conformance/meta_test.c tests/conformance/server.c tests/conformance/server.h
 daemon_meta_redis_member_test_SOURCES = daemon/meta/redis/address.c daemon/meta/redis/answer.c daemon/meta/redis/member.c \

@@ -3,6 +3,7 @@
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/call.h"
 #include "daemon/peer/lending.h"
+#include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
 
 #include "base/memory.h"
@@ -224,6 +225,7 @@ bool pw_peers_turn(struct pw_daemon *daemon)
                 return false;
         up_to_us = read_us(daemon);
         pw_pulling_turn(peers);
+        pw_bulk_turn(peers->bulk, pw_now_us());
         any = pw_calls_turn(peers);
         any |= pw_borrowing_turn(peers);
         any |= pw_lending_turn(peers);
@@ -256,6 +258,8 @@ uint64_t pw_peers_next_us(const struct pw_daemon *daemon)
         now_us = pw_now_us();
         if (next_us != UINT64_MAX)
                 next_us = now_us + (next_us > boot_us ? next_us - boot_us : 0);
+        if (peers->joined)
+                next_us = pw_min_u64(next_us, pw_bulk_next_us(peers->bulk));
         return pw_min_u64(pw_min_u64(next_us, peers->fetches_us), pw_transport_next_us(peers->transport));
 }
 

@@ -11,6 +11,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#define PATIENCE_US 3000000u /* for a thread that is to let go of its range */
+#define TRIES_MAX 3u         /* to open a stream; then who waits for it is told */
+#define PAUSE_US 50000u      /* after the first; twice as long after each */
+
 /* Who opens a stream says whose it is. Little-endian. */
 struct ticket { uint32_t host, epoch, other_epoch, stream; uint64_t term; };
 _Static_assert(sizeof(struct ticket) == 24, "no gaps");
@@ -29,8 +33,7 @@ static void report_all(struct pw_bulk_lane *lane, enum pw_status status)
 
 static void free_lane(struct pw_bulk_lane *lane)
 {
-        if (lane->dial)
-                pw_dial_free(lane->dial);
+        pw_dial_free(lane->dial);
         pw_pipe_free(lane->next);
         pw_list_remove(&lane->link);
         pthread_cond_destroy(&lane->changed);
@@ -74,7 +77,7 @@ static struct pw_bulk_lane *lane_of(struct pw_bulk *bulk, uint32_t host, uint32_
         struct pw_bulk_lane *lane;
 
         pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
-                if (lane->host == host && lane->stream == stream && lane->sends == sends)
+                if (lane->host == host && lane->stream == stream && lane->sends == sends && (sends || !lane->stop))
                         return lane;
         lane = calloc(1, sizeof *lane);
         if (!lane)
@@ -107,9 +110,31 @@ static void shut(struct pw_bulk_lane *lane)
                 pw_bulk_stream_shut(lane->connection);
 }
 
+static bool has_jobs(struct pw_bulk_lane *lane)
+{
+        bool has;
+
+        pthread_mutex_lock(&lane->bulk->lock);
+        has = !pw_list_empty(&lane->jobs);
+        pthread_mutex_unlock(&lane->bulk->lock);
+        return has;
+}
+
+/* It could not be opened: once more, after a pause, if somebody waits for it. */
+static void missed(struct pw_bulk_lane *lane)
+{
+        if (lane->stop || ++lane->tries >= TRIES_MAX || !has_jobs(lane)) {
+                end_lane(lane);
+                return;
+        }
+        lane->call_us = pw_now_us() + (PAUSE_US << (lane->tries - 1));
+        lane->bulk->next_us = pw_min_u64(lane->bulk->next_us, lane->call_us);
+}
+
 static void begin(struct pw_bulk_lane *lane, struct pw_pipe *pipe_take);
 
-/* Its thread is done with every room. */
+/* Its thread is done with every room. What others are to be sent waits for their next stream: they ask for no more of it where they
+ * see that this one broke. */
 static void ended(void *context)
 {
         struct pw_bulk_lane *lane = context;
@@ -120,8 +145,12 @@ static void ended(void *context)
         lane->next = NULL;
         if (next)
                 begin(lane, next);
-        else
+        else if (lane->sends && has_jobs(lane))
+                lane->stop = false;
+        else if (lane->sends || lane->useful)
                 end_lane(lane);
+        else
+                missed(lane);
 }
 
 static void begin(struct pw_bulk_lane *lane, struct pw_pipe *pipe_take)
@@ -145,6 +174,7 @@ static void called(void *context, struct pw_pipe *pipe_take, const struct pw_gre
         struct pw_bulk_lane *lane = context;
 
         (void)greeting;
+        lane->called = true;
         if (pipe_take && !lane->stop) {
                 begin(lane, pipe_take);
                 return;
@@ -153,8 +183,11 @@ static void called(void *context, struct pw_pipe *pipe_take, const struct pw_gre
         if (why)
                 pw_log(&lane->bulk->peers->daemon->log, PW_LOG_DEBUG, "bulk stream not opened host=h%u reason=\"%s\"", lane->host,
                        why->text);
-        end_lane(lane);
+        missed(lane);
 }
+
+/* Also while they call each other anew: the term goes on until one gives the other up. */
+static bool is_met(const struct pw_link *link) { return link && (link->state == PW_LINK_UP || link->state == PW_LINK_CUT); }
 
 static enum pw_status call(struct pw_bulk_lane *lane, struct pw_error *ret_err)
 {
@@ -166,12 +199,32 @@ static enum pw_status call(struct pw_bulk_lane *lane, struct pw_error *ret_err)
         struct pw_dial_params params = { .address = address, .use = PW_USE_BULK, .ticket = &ticket, .ticket_bytes = sizeof ticket,
                                          .done = called, .context = lane };
 
-        if (!link || link->state != PW_LINK_UP || !pw_peers_address(host, 0, address))
+        if (link && (link->state == PW_LINK_IDLE || link->state == PW_LINK_CALLING))
+                return pw_error_set(ret_err, PW_NOT_READY, "it is not met yet");
+        if (!is_met(link) || !pw_peers_address(host, lane->tries, address))
                 return pw_error_set(ret_err, PW_HOST_LOST, "there is no link to it");
+        pw_dial_free(lane->dial);
+        lane->dial = NULL;
+        lane->called = false;
         params.expected = host->row.name;
         ticket = (struct ticket){ htole32(peers->own.host), htole32(peers->own.peer.epoch), htole32(link->epoch),
                                   htole32(lane->stream), htole64(link->term) };
         return pw_transport_dial(peers->transport, &params, &lane->dial, ret_err);
+}
+
+/* Open it, unless it is open or being opened, or has to wait. */
+static void open_lane(struct pw_bulk_lane *lane)
+{
+        struct pw_error err;
+        enum pw_status status;
+
+        if (lane->connection || (lane->dial && !lane->called) || lane->call_us)
+                return;
+        status = call(lane, &err);
+        if (status == PW_HOST_LOST)
+                end_lane(lane);
+        else if (status != PW_OK && status != PW_NOT_READY)
+                missed(lane);
 }
 
 /* Is that its stream, of the term that the two are in? */
@@ -185,7 +238,7 @@ static bool is_theirs(const struct pw_peers *peers, const struct pw_greeting *gr
         memcpy(ret_ticket, greeting->ticket, sizeof *ret_ticket);
         host = pw_hosts_get(&peers->hosts, le32toh(ret_ticket->host));
         link = host && host->peer ? host->peer->link : NULL;
-        return link && link->state == PW_LINK_UP && pw_host_name_equal(host->row.name, greeting->name) &&
+        return is_met(link) && pw_host_name_equal(host->row.name, greeting->name) &&
                link->epoch == le32toh(ret_ticket->epoch) && link->term == le64toh(ret_ticket->term) &&
                peers->own.peer.epoch == le32toh(ret_ticket->other_epoch) && le32toh(ret_ticket->stream) < PW_PULL_STREAMS_MAX;
 }
@@ -230,13 +283,10 @@ static void add(struct pw_bulk *bulk, struct pw_bulk_lane *lane, const struct pw
 void pw_bulk_receive(struct pw_bulk *bulk, uint32_t host, uint32_t stream, const struct pw_bulk_job *job)
 {
         struct pw_bulk_lane *lane = lane_of(bulk, host, stream, false);
-        struct pw_error err;
 
         add(bulk, lane, job, false);
-        if (!lane || lane->connection || lane->dial)
-                return;
-        if (call(lane, &err) != PW_OK)
-                end_lane(lane);
+        if (lane)
+                open_lane(lane);
 }
 
 void pw_bulk_send(struct pw_bulk *bulk, uint32_t host, uint32_t stream, const struct pw_bulk_job *job)
@@ -260,14 +310,17 @@ static bool drop_job(struct pw_bulk_lane *lane, uint64_t number)
         return found;
 }
 
-static bool has_begun(struct pw_bulk_lane *lane, uint64_t number)
+/* One that is begun: its thread lets go soon, or is made to. */
+static void stop_job(struct pw_bulk_lane *lane, uint64_t number)
 {
-        bool has;
+        struct pw_bulk *bulk = lane->bulk;
 
-        pthread_mutex_lock(&lane->bulk->lock);
-        has = lane->current && lane->current->what.number == number;
-        pthread_mutex_unlock(&lane->bulk->lock);
-        return has;
+        pthread_mutex_lock(&bulk->lock);
+        if (lane->current && lane->current->what.number == number && !lane->current->stop_us) {
+                lane->current->stop_us = pw_now_us() + PATIENCE_US;
+                bulk->next_us = pw_min_u64(bulk->next_us, lane->current->stop_us);
+        }
+        pthread_mutex_unlock(&bulk->lock);
 }
 
 void pw_bulk_stop_receiving(struct pw_bulk *bulk, uint32_t host, uint32_t stream, uint64_t ask)
@@ -275,8 +328,8 @@ void pw_bulk_stop_receiving(struct pw_bulk *bulk, uint32_t host, uint32_t stream
         struct pw_bulk_lane *lane;
 
         pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
-                if (lane->host == host && lane->stream == stream && !lane->sends && !drop_job(lane, ask) && has_begun(lane, ask))
-                        shut(lane); /* nothing else makes its thread let go of the range */
+                if (lane->host == host && lane->stream == stream && !lane->sends && !drop_job(lane, ask))
+                        stop_job(lane, ask);
 }
 
 void pw_bulk_stop_sending(struct pw_bulk *bulk, uint64_t send)
@@ -284,8 +337,8 @@ void pw_bulk_stop_sending(struct pw_bulk *bulk, uint64_t send)
         struct pw_bulk_lane *lane;
 
         pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
-                if (lane->sends && drop_job(lane, send))
-                        return; /* else it is being sent: its bytes are on their way */
+                if (lane->sends && !drop_job(lane, send))
+                        stop_job(lane, send);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------------------- */
@@ -300,10 +353,53 @@ void pw_bulk_ended(struct pw_bulk *bulk, uint32_t host)
                 pw_pipe_free(lane->next);
                 lane->next = NULL;
                 shut(lane);
-                if (!lane->connection && !lane->dial)
+                report_all(lane, PW_SYSTEM); /* what comes from now on is of another term */
+                if (!lane->connection && (!lane->dial || lane->called))
                         end_lane(lane);
         }
 }
+
+void pw_bulk_met(struct pw_bulk *bulk, uint32_t host)
+{
+        struct pw_bulk_lane *lane;
+
+        pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
+                if (lane->host == host && !lane->sends && !lane->stop)
+                        open_lane(lane);
+}
+
+static void turn_lane(struct pw_bulk_lane *lane, uint64_t now_us)
+{
+        struct pw_bulk *bulk = lane->bulk;
+        uint64_t stop_us;
+
+        pthread_mutex_lock(&bulk->lock);
+        stop_us = lane->current && !lane->stop ? lane->current->stop_us : 0;
+        pthread_mutex_unlock(&bulk->lock);
+        if (stop_us && stop_us <= now_us)
+                shut(lane);
+        else if (stop_us)
+                bulk->next_us = pw_min_u64(bulk->next_us, stop_us);
+        if (lane->call_us > now_us) {
+                bulk->next_us = pw_min_u64(bulk->next_us, lane->call_us);
+        } else if (lane->call_us) {
+                lane->call_us = 0;
+                open_lane(lane);
+        }
+}
+
+void pw_bulk_turn(struct pw_bulk *bulk, uint64_t now_us)
+{
+        struct pw_bulk_lane *lane;
+
+        if (now_us < bulk->next_us)
+                return;
+        bulk->next_us = UINT64_MAX;
+        pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
+                turn_lane(lane, now_us);
+}
+
+uint64_t pw_bulk_next_us(const struct pw_bulk *bulk) { return bulk->next_us; }
 
 enum pw_status pw_bulk_new(struct pw_peers *peers, const struct pw_bulk_reports *reports, struct pw_bulk **ret_bulk,
                            struct pw_error *ret_err)
@@ -315,6 +411,7 @@ enum pw_status pw_bulk_new(struct pw_peers *peers, const struct pw_bulk_reports 
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for bulk streams");
         bulk->peers = peers;
         bulk->reports = reports;
+        bulk->next_us = UINT64_MAX;
         pw_list_init(&bulk->lanes);
         pw_list_init(&bulk->over);
         pw_list_init(&bulk->done);
@@ -338,12 +435,13 @@ void pw_bulk_stop(struct pw_bulk *bulk)
 {
         struct pw_bulk_lane *lane;
 
+        pw_list_each(&bulk->over, lane, struct pw_bulk_lane, link)
+                free_lane(lane); /* while the transport has their calls */
         pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link) {
                 pw_pipe_free(lane->next);
                 lane->next = NULL;
                 shut(lane);
-                if (lane->dial)
-                        pw_dial_free(lane->dial);
+                pw_dial_free(lane->dial);
                 lane->dial = NULL;
         }
         pw_list_each(&bulk->over, lane, struct pw_bulk_lane, link)

@@ -4,6 +4,11 @@
  * their link. A job has its range of a room until it was reported, which each is, exactly once, by the loop and never inside a call
  * here. On the wire a chunk is a head (cluster/pull/pull_message.h), with its checksum, and its bytes.
  *
+ * A stream is opened while the two are in a term, also when their connection broke; what is to be received from a host that is not
+ * met yet waits for that. One that cannot be had, or is hung up on before anything came, is tried again after a pause, a few times.
+ * A job that is stopped in its course lets go of its range with the next piece, and the rest goes nowhere: so what others asked of
+ * that stream is not lost. Where the other side keeps it waiting, the stream is shut.
+ *
  * Threads: loop thread only, but for the rooms, which the jobs' threads have.   Blocks: never, but pw_bulk_free().
  */
 #ifndef PW_DAEMON_PEER_PULL_BULK_H
@@ -35,13 +40,18 @@ struct pw_bulk_job {
 };
 void pw_bulk_receive(struct pw_bulk *bulk, uint32_t host, uint32_t stream, const struct pw_bulk_job *job);
 void pw_bulk_send(struct pw_bulk *bulk, uint32_t host, uint32_t stream, const struct pw_bulk_job *job);
-/* It is reported soon: at once where its thread has not begun it. */
+/* It is reported soon: at once where its thread has not begun it. What is being sent goes on, if it can. */
 void pw_bulk_stop_receiving(struct pw_bulk *bulk, uint32_t host, uint32_t stream, uint64_t ask);
 void pw_bulk_stop_sending(struct pw_bulk *bulk, uint64_t send);
 
 /* Somebody opened a bulk stream to this host. */
 void pw_bulk_came(struct pw_bulk *bulk, struct pw_pipe *pipe_take, const struct pw_greeting *greeting);
+/* The two have met: what waited for that is opened. */
+void pw_bulk_met(struct pw_bulk *bulk, uint32_t host);
 /* The term with `host` has ended: its streams are shut, their jobs are reported. */
 void pw_bulk_ended(struct pw_bulk *bulk, uint32_t host);
+/* Tries again, shuts what does not stop. By CLOCK_MONOTONIC; UINT64_MAX: nothing is due. */
+void pw_bulk_turn(struct pw_bulk *bulk, uint64_t now_us);
+uint64_t pw_bulk_next_us(const struct pw_bulk *bulk);
 
 #endif

@@ -12,6 +12,7 @@ struct pw_bulk_task {
         struct pw_bulk_job what;
         enum pw_status status;    /* once it is reported */
         bool sends;
+        uint64_t stop_us;         /* begun, and stopped: its stream is shut then; 0: it is not */
 };
 
 struct pw_bulk_lane {
@@ -19,20 +20,25 @@ struct pw_bulk_lane {
         struct pw_bulk *bulk;
         uint32_t host, stream;
         bool sends;
-        struct pw_dial *dial;     /* of who receives, while it is called */
+        struct pw_dial *dial;     /* of who receives, */
+        bool called;              /* which is over */
         struct pw_bulk_stream *connection;
         struct pw_pipe *next;     /* of who sends: opened anew, before the thread of the one before has ended */
+        uint32_t tries;           /* to open it, that came to nothing */
+        uint64_t call_us;         /* when it is tried again; 0: nothing is due */
         /* under the bulk's lock: */
         pthread_cond_t changed;
         struct pw_list jobs;
         struct pw_bulk_task *current; /* the thread's, not in `jobs` */
         bool stop;
+        bool useful;              /* something came */
 };
 
 struct pw_bulk {
         struct pw_peers *peers;
         const struct pw_bulk_reports *reports;
         struct pw_list lanes, over; /* over: lanes that are freed when nothing of them is on the stack */
+        uint64_t next_us;         /* nothing is due before */
         int pipe_fds[2];
         struct event *event;
         pthread_mutex_t lock;

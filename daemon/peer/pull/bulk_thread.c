@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #define DROPPED_PIECE 65536u
+#define PIECE 131072u /* between two looks whether it is still wanted */
 
 void pw_bulk_report(struct pw_bulk *bulk, struct pw_bulk_task *job, enum pw_status status)
 {
@@ -33,6 +34,7 @@ static struct pw_bulk_task *begin_job(struct pw_bulk_lane *lane, uint64_t ask)
         if (found)
                 pw_list_remove(&found->link);
         lane->current = found;
+        lane->useful = true;
         pthread_mutex_unlock(&lane->bulk->lock);
         return found;
 }
@@ -40,6 +42,8 @@ static struct pw_bulk_task *begin_job(struct pw_bulk_lane *lane, uint64_t ask)
 static void end_job(struct pw_bulk_lane *lane, enum pw_status status)
 {
         pthread_mutex_lock(&lane->bulk->lock);
+        if (status == PW_SYSTEM && lane->current->stop_us)
+                status = PW_CANCELLED;
         pw_bulk_report(lane->bulk, lane->current, status);
         lane->current = NULL;
         pthread_mutex_unlock(&lane->bulk->lock);
@@ -60,39 +64,63 @@ static enum pw_status read_past(struct pw_bulk_stream *stream, uint32_t bytes)
         return status;
 }
 
+static bool is_stopped(struct pw_bulk_lane *lane)
+{
+        bool stopped;
+
+        pthread_mutex_lock(&lane->bulk->lock);
+        stopped = lane->current->stop_us != 0;
+        pthread_mutex_unlock(&lane->bulk->lock);
+        return stopped;
+}
+
+/* Into the room, piece by piece, and its report. */
+static enum pw_status receive_job(struct pw_bulk_lane *lane, struct pw_bulk_stream *stream, const struct pw_pull_head *head)
+{
+        const struct pw_bulk_job what = lane->current->what;
+        enum pw_status status = head->bytes == what.bytes ? PW_OK : PW_PROTOCOL;
+        struct pw_error err;
+        uint32_t at = 0;
+
+        while (at < what.bytes && status == PW_OK) {
+                struct iovec part = { what.at + at, pw_min_u64(what.bytes - at, PIECE) };
+
+                status = pw_bulk_stream_receive(stream, &part, 1, &err);
+                at += (uint32_t)part.iov_len;
+                if (status == PW_OK && at < what.bytes && is_stopped(lane)) {
+                        end_job(lane, PW_CANCELLED);
+                        return read_past(stream, what.bytes - at);
+                }
+        }
+        if (status != PW_OK)
+                end_job(lane, PW_SYSTEM);
+        else
+                end_job(lane, XXH3_64bits(what.at, what.bytes) == head->checksum ? PW_OK : PW_PROTOCOL);
+        return status;
+}
+
 /* One chunk. Another status than PW_OK: the stream is of no more use. */
 static enum pw_status receive_one(struct pw_bulk_lane *lane, struct pw_bulk_stream *stream)
 {
         uint8_t bytes[PW_PULL_HEAD_BYTES];
         struct pw_pull_head head;
         struct pw_error err;
-        struct pw_bulk_task *job;
         enum pw_status status = pw_bulk_stream_receive(stream, &(struct iovec){ bytes, sizeof bytes }, 1, &err);
 
         if (status == PW_OK)
                 status = pw_pull_head_decode(bytes, &head, &err);
         if (status != PW_OK)
                 return status;
-        job = begin_job(lane, head.ask);
-        if (!job)
-                return read_past(stream, head.bytes);
-        status = PW_PROTOCOL;
-        if (head.bytes == job->what.bytes)
-                status = pw_bulk_stream_receive(stream, &(struct iovec){ job->what.at, head.bytes }, 1, &err);
-        if (status != PW_OK)
-                end_job(lane, PW_SYSTEM);
-        else
-                end_job(lane, XXH3_64bits(job->what.at, head.bytes) == head.checksum ? PW_OK : PW_PROTOCOL);
-        return status;
+        return begin_job(lane, head.ask) ? receive_job(lane, stream, &head) : read_past(stream, head.bytes);
 }
 
-/* The next; NULL: the lane is to stop. */
-static struct pw_bulk_task *await_job(struct pw_bulk_lane *lane)
+/* The next; NULL: the lane is to stop, or its stream is over: then it waits for the next stream. */
+static struct pw_bulk_task *await_job(struct pw_bulk_lane *lane, struct pw_bulk_stream *stream)
 {
         pthread_mutex_lock(&lane->bulk->lock);
         while (!lane->stop && pw_list_empty(&lane->jobs))
                 pthread_cond_wait(&lane->changed, &lane->bulk->lock);
-        lane->current = lane->stop ? NULL : pw_list_first(&lane->jobs, struct pw_bulk_task, link);
+        lane->current = lane->stop || pw_bulk_stream_is_over(stream) ? NULL : pw_list_first(&lane->jobs, struct pw_bulk_task, link);
         if (lane->current)
                 pw_list_remove(&lane->current->link);
         pthread_mutex_unlock(&lane->bulk->lock);
@@ -101,7 +129,7 @@ static struct pw_bulk_task *await_job(struct pw_bulk_lane *lane)
 
 static enum pw_status send_one(struct pw_bulk_lane *lane, struct pw_bulk_stream *stream)
 {
-        struct pw_bulk_task *job = await_job(lane);
+        struct pw_bulk_task *job = await_job(lane, stream);
         uint8_t bytes[PW_PULL_HEAD_BYTES];
         struct pw_error err;
         enum pw_status status;

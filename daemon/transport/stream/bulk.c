@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 
 struct pw_bulk_stream {
@@ -63,6 +64,13 @@ void pw_bulk_stream_free(struct pw_bulk_stream *stream)
                 return;
         pw_pipe_free(stream->pipe);
         free(stream);
+}
+
+bool pw_bulk_stream_is_over(struct pw_bulk_stream *stream)
+{
+        struct pollfd look = { .fd = stream->pipe->fd, .events = POLLRDHUP };
+
+        return stream->shut || (poll(&look, 1, 0) > 0 && look.revents);
 }
 
 /* Those that are left when the first `bytes` of them are done. Returns how many. */

@@ -28,6 +28,10 @@ void pw_bulk_stream_shut(struct pw_bulk_stream *stream);
 /* After `ended`; or after pw_transport_close(), which waits for the threads of streams that were shut before.   Threads: loop. */
 void pw_bulk_stream_free(struct pw_bulk_stream *stream);
 
+/* Has the other side hung up, as far as is known here? Who only sends hears of it by nothing else.
+ * Threads: the stream's.   Blocks: never. */
+bool pw_bulk_stream_is_over(struct pw_bulk_stream *stream);
+
 /* All bytes of up to PW_BULK_PARTS_MAX parts, in a row, straight from or to the memory that they name.
  * Errors: PW_CANCELLED (it was shut), PW_DAEMON_GONE (the other side hung up), PW_PROTOCOL (spoilt on the way), PW_SYSTEM; how
  * much of it went is not known then, and the stream is of no more use.   Threads: the stream's.   Blocks: until it is done. */
