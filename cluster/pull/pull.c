@@ -281,12 +281,17 @@ static void arrived(struct pw_pulls *pulls, struct pw_pull *pull, uint32_t chunk
         pull->ready_due = true;
 }
 
-/* Whose fault it was is known only of those that were not told to stop. */
+/* Whose fault it was is known only of those that were not told to stop. A stream that breaks loses all that was asked over it: what
+ * was asked before the loss that counted last is of that one. */
 static void missed(struct pw_pulls *pulls, struct pw_pull *pull, const struct pw_pull_ask *ask, enum pw_status status)
 {
-        bool is_wrong = status == PW_PROTOCOL;
+        bool is_wrong = status == PW_PROTOCOL, counts = is_wrong || ask->number > pull->lost_up_to;
 
-        if (pull->state == PW_PULL_PULLING && ask->round == pull->round && ++pull->faults >= FAULTS_MAX)
+        if (pull->state != PW_PULL_PULLING || ask->round != pull->round)
+                return;
+        if (counts && !is_wrong)
+                pull->lost_up_to = pulls->last_ask;
+        if (counts && ++pull->faults >= FAULTS_MAX)
                 lose_source(pulls, pull, is_wrong ? PW_PROTOCOL : PW_SYSTEM);
 }
 

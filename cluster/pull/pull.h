@@ -6,9 +6,9 @@
  * READY, when all are here, comes when no thread has the room. So does LET_GO, of a pull that ended: with that, and not before, the
  * room is free (and when its offer was let go too: cluster/pull/source.h).
  *
- * A source fails that refuses, whose chunks are wrong several times in a row, whose host is given up, or of which nothing comes for
- * `stall_us` although it has not said that it waits itself. The home is told, and names another one. A pull without progress for
- * `deadline_us` ends; one whose home is lost, too.
+ * A source fails that refuses, whose chunks are wrong or lost several times in a row, whose host is given up, or of which nothing
+ * comes for `stall_us` although it has not said that it waits itself; all that was asked before a loss is of that one. The home is
+ * told, and names another one. A pull without progress for `deadline_us` ends; one whose home is lost, too.
  *
  * Who is to pull what is the caller's: one pull per object at a time (pw_pull_find()), and none of what came in an answer.
  * README.md tells what a driver does, step by step.

@@ -40,6 +40,7 @@ struct pw_pull {
         uint64_t progress_us, heard_us;
         uint32_t chunks, here_count, low; /* low: all below it are here */
         uint32_t faults;                  /* of its source, since a chunk came */
+        uint64_t lost_up_to;              /* the last ask before the loss that was counted last */
         uint8_t says;
         enum pw_status report;
         bool is_alone;                    /* the term with its home has ended */

@@ -126,6 +126,32 @@ static void test_faults(void **state)
         pw_pulls_free(pulls);
 }
 
+/* A stream that breaks under all that was asked over it is one failure; the third without a chunk between is the source's. */
+static void test_broken_streams(void **state)
+{
+        uint64_t ask = 0;
+
+        (void)state;
+        now_us = SECOND;
+        rounds = 0;
+        assert_int_equal(pw_pulls_new(&(struct pw_pulls_params){ .ahead = 4, .streams = 2, .stall_us = 10 * SECOND,
+                                                                 .deadline_us = 30 * SECOND }, &pulls, NULL), PW_OK);
+        assert_int_equal(pw_pull_begin(pulls, &(struct pw_pull_request){ .id = id, .home = HOME, .number = 77, .place = &place,
+                                                                         .bytes = 4 * PW_PULL_CHUNK_BYTES, .now_us = now_us },
+                                       &pull, NULL), PW_OK);
+        named(1);
+        done("want; receive 0; ask 1; receive 1; ask 2; receive 2; ask 3; receive 3; ask 4; ");
+        while (ask < 4)
+                reported(++ask, PW_SYSTEM);
+        done("cease 1; cease 2; cease 3; cease 4; receive 0; ask 5; receive 1; ask 6; receive 2; ask 7; receive 3; ask 8; ");
+        while (ask < 8)
+                reported(++ask, PW_SYSTEM);
+        done("cease 5; cease 6; cease 7; cease 8; receive 0; ask 9; receive 1; ask 10; receive 2; ask 11; receive 3; ask 12; ");
+        reported(9, PW_SYSTEM);
+        done("cease 9; cease 10; stop 1; cease 11; stop 2; cease 12; stop 3; report; ");
+        pw_pulls_free(pulls);
+}
+
 /* Whose source says nothing reports it; whose source waits itself does not, till the deadline. */
 static void test_time(void **state)
 {
@@ -228,6 +254,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_range), cmocka_unit_test(test_refused), cmocka_unit_test(test_faults),
+                cmocka_unit_test(test_broken_streams),
                 cmocka_unit_test(test_time), cmocka_unit_test(test_leaves_early), cmocka_unit_test(test_home_lost),
                 cmocka_unit_test(test_whole_all_the_same),
         };

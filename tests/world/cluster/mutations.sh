@@ -128,6 +128,7 @@ mutate pull/pull_next.c 's/^        if \(first == PW_PULL_SAYS_LEAVE \&\& !pull-
 mutate pull/pull_next.c 's/^                pw_heap_move\(\&pulls->times, \&pull->time, 0\);.*$//' 'a pull without memory for an ask sleeps'
 mutate pull/pull.c 's/^        if \(status == PW_OK\)$/        if (status == PW_OK || status == PW_PROTOCOL)/' 'a chunk whose checksum is wrong is good'
 mutate pull/pull.c 's/ \&\& \+\+pull->faults >= FAULTS_MAX/ \&\& 0/' 'a source that sends what is wrong stays'
+mutate pull/pull.c 's/ask->number > pull->lost_up_to/1/' 'a stream that breaks is as many failures as were asked over it'
 mutate pull/pull.c 's/^                else if \(is_owed\(pull\)\)$/                else if (0)/' 'a source that says nothing is waited for'
 mutate pull/pull.c 's/ask->stop_thread = ask->stop_source = true;/ask->stop_source = true;/' 'a thread is not told that its chunk is not wanted'
 mutate pull/pull.c 's/^        if \(message->round <= pull->round\)$/        if (0)/' 'an earlier source takes the place of a later one'
