@@ -115,7 +115,27 @@ static enum pw_status offer(struct offering *offering, struct pw_error *ret_err)
         return PW_OK;
 }
 
-void pw_offering_wanted(struct pw_peers *peers, struct pw_id id)
+static void withdraw(struct offering *offering, enum pw_status why)
+{
+        struct pw_peers *peers = offering->peers;
+
+        offering->withdrawn = true;
+        pw_pull_spread_withdraw(peers->spread, offering->id, why);
+        pw_pull_source_withdraw(peers->source, offering->number, why);
+        peers->daemon->loop.more = true;
+}
+
+/* Where it is not there to be sent, why. */
+static enum pw_status check(struct pw_daemon *daemon, const struct pw_object *object)
+{
+        uint64_t word = object ? pw_entry_load(pw_object_entry(daemon->store, object)) : 0;
+
+        if (object && pw_word_state(word) == PW_ENTRY_READY)
+                return PW_OK;
+        return object && pw_word_state(word) == PW_ENTRY_LOST ? pw_status_told(pw_word_error(word)) : PW_GONE;
+}
+
+enum pw_status pw_offering_wanted(struct pw_peers *peers, struct pw_id id)
 {
         struct pw_daemon *daemon = peers->daemon;
         struct offering *offering;
@@ -123,23 +143,28 @@ void pw_offering_wanted(struct pw_peers *peers, struct pw_id id)
         struct pw_error err;
         enum pw_status status;
 
-        if (pw_id_host(id) != daemon->host || id.epoch != daemon->epoch || find(peers, id))
-                return; /* a replica of a lost host is offered by its pull */
+        if (pw_id_host(id) != daemon->host || id.epoch != daemon->epoch)
+                return PW_OK;
+        offering = find(peers, id);
         object = pw_store_find(daemon->store, 0, pw_id_segment(id), pw_id_slot(id), id.generation);
-        offering = object && pw_word_state(pw_entry_load(pw_object_entry(daemon->store, object))) == PW_ENTRY_READY
-                           ? calloc(1, sizeof *offering) : NULL;
+        status = check(daemon, object);
+        if (offering && status != PW_OK)
+                withdraw(offering, status);
+        if (offering)
+                return status;
+        offering = status == PW_OK ? calloc(1, sizeof *offering) : NULL;
         if (!offering)
-                return;
+                return status == PW_OK ? PW_NO_MEMORY : status;
         pw_list_init(&offering->link);
         offering->peers = peers;
         offering->id = id;
         offering->object = object;
         status = offer(offering, &err);
         if (status == PW_OK)
-                return;
+                return PW_OK;
         pw_log(&daemon->log, PW_LOG_DEBUG, "a value is not offered reason=\"%s\"", err.text);
         forget(offering);
-        pw_pull_spread_withdraw(peers->spread, id, status);
+        return pw_status_told(status);
 }
 
 struct lent { struct pw_id id; bool is; };
@@ -161,10 +186,7 @@ void pw_offering_unheld(struct pw_peers *peers, struct pw_id id)
         pw_lend_each(peers->lend, is_lent, &lent);
         if (lent.is)
                 return;
-        offering->withdrawn = true;
-        pw_pull_spread_withdraw(peers->spread, id, PW_GONE);
-        pw_pull_source_withdraw(peers->source, offering->number, PW_GONE);
-        peers->daemon->loop.more = true;
+        withdraw(offering, PW_GONE);
 }
 
 void pw_offering_done(struct pw_peers *peers)

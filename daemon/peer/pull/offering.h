@@ -16,8 +16,9 @@ struct pw_offered {
         void (*let_go)(struct pw_offered *offered); /* no thread has the room any more */
 };
 
-/* Another host wants to pull `id`: what it lends is offered, if it is not yet. What cannot be sent, or is not here, is not. */
-void pw_offering_wanted(struct pw_peers *peers, struct pw_id id);
+/* Another host wants to pull `id`: what this host lends of its own is offered, if it is not yet; pulls offer what is of others.
+ * Errors: why it cannot be: the error that it is lost by, PW_GONE (it is not here, or not ready), those of pw_value_at(). */
+PW_MUST_CHECK enum pw_status pw_offering_wanted(struct pw_peers *peers, struct pw_id id);
 /* A host holds it no longer: where none does, it is offered no more. */
 void pw_offering_unheld(struct pw_peers *peers, struct pw_id id);
 void pw_offering_done(struct pw_peers *peers);

@@ -256,17 +256,31 @@ static void staged(struct pw_peers *peers, uint64_t send, enum pw_status status)
 
 static const struct pw_bulk_reports reports = { received, sent };
 
+/* What is not offered was offered while that was heard, by a number that names nothing: so why it is not is the answer. */
+static enum pw_status want(struct pw_peers *peers, uint32_t host, const struct pw_pull_message *message, struct pw_error *ret_err)
+{
+        enum pw_status why = pw_offering_wanted(peers, message->id), status = PW_OK;
+
+        if (why != PW_OK)
+                status = pw_pull_spread_offer(peers->spread, message->id, UINT64_MAX, ret_err);
+        if (status == PW_OK)
+                status = pw_pull_spread_receive(peers->spread, host, message, ret_err);
+        if (why != PW_OK)
+                pw_pull_spread_withdraw(peers->spread, message->id, why);
+        return status;
+}
+
 enum pw_status pw_pulling_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count,
                                struct pw_error *ret_err)
 {
         struct pw_pull_message message;
         enum pw_status status = pw_pull_decode(bytes, count, &message, ret_err);
 
-        if (status == PW_OK && message.kind == PW_PULL_MSG_WANT)
-                pw_offering_wanted(peers, message.id);
         if (status != PW_OK)
                 return status;
-        if (pw_pull_is_for_home(message.kind))
+        if (message.kind == PW_PULL_MSG_WANT)
+                status = want(peers, host, &message, ret_err);
+        else if (pw_pull_is_for_home(message.kind))
                 status = pw_pull_spread_receive(peers->spread, host, &message, ret_err);
         else if (pw_pull_is_for_source(message.kind))
                 status = pw_pull_source_receive(peers->source, host, &message, ret_err);

@@ -326,6 +326,47 @@ static void results_of_runs_are_gathered(void **state)
                 until_objects(cluster, i, 0);
 }
 
+/* The device that has the value of an object dies before anybody pulled it: who pulls is told so, as who is at its home. */
+static void a_lost_value_is_said_to_be(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_dims dims = PW_DIMS(600, 333);
+        struct pw_listing *devices;
+        struct pw_slice *slice;
+        struct pw_program *program;
+        struct pw_value *x;
+        struct pw_future *input, *result, *opened;
+        struct pw_view view;
+        pid_t executor;
+
+        start(cluster, 2);
+        slice = it_slice(of(cluster, 0), 2, 1);
+        program = pw_program_new(of(cluster, 0), "lost");
+        x = pw_input(program, slice, PW_F64, dims, PW_SPLIT(0), 0);
+        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(x), PW_SPLIT(0)));
+        it_ok(pw_compile(program, IT_ERR));
+        input = it_put_f64(of(cluster, 0), dims, 1);
+        result = it_run_1(program, input);
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        opened = open_at(cluster, 1, result);
+        it_ok(pw_wait(&opened, 1, 1, IT_LONG, NULL, IT_ERR));
+        devices = it_list(of(cluster, 0), "devices", NULL);
+        executor = (pid_t)it_number(devices, 0, "pid");
+        pw_listing_free(devices);
+        assert_int_equal(kill(executor, SIGKILL), 0);
+        while (pw_poll(result) == PW_OK)
+                it_ok(pw_session_fence(of(cluster, 0), IT_ERR));
+        assert_int_equal(pw_get(result, IT_LONG, &view, NULL), PW_DEVICE_LOST);
+        assert_int_equal(pw_get(opened, IT_LONG, &view, NULL), PW_DEVICE_LOST);
+        pw_unref(opened);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        for (int i = 0; i < 2; i++)
+                until_objects(cluster, i, 0);
+}
+
 /* The run on one host has an input that lies on the other: its bytes come first. */
 static void a_run_has_foreign_inputs(void **state)
 {
@@ -367,6 +408,7 @@ int main(void)
                 CLUSTER_TEST(ids_are_handed_on),
                 CLUSTER_TEST(what_is_not_there_is_refused),
                 CLUSTER_TEST(a_lost_host_ends_what_it_had),
+                CLUSTER_TEST(a_lost_value_is_said_to_be),
                 CLUSTER_TEST(small_values_come_with_the_answer),
                 CLUSTER_TEST(large_values_are_pulled),
                 CLUSTER_TEST(a_value_spreads),
