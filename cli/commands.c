@@ -119,9 +119,13 @@ static const struct pw_column status_columns[] = {
 };
 static const struct pw_column host_columns[] = {
         { .key = "host" }, { .key = "name" }, { .key = "epoch", .format = PW_CELL_HEX }, { .key = "link" }, { .key = "term" },
+        { .key = "since_us", .heading = "for", .format = PW_CELL_DURATION },
         { .key = "heard_us", .heading = "heard before", .format = PW_CELL_DURATION },
-        { .key = "bytes_out", .heading = "sent", .format = PW_CELL_SIZE },
-        { .key = "bytes_in", .heading = "received", .format = PW_CELL_SIZE }, { .key = "address", .whole = true },
+        { .key = "round_us", .heading = "round trip", .format = PW_CELL_DURATION },
+        { .key = "bytes_out", .heading = "said", .format = PW_CELL_SIZE },
+        { .key = "bytes_in", .heading = "heard", .format = PW_CELL_SIZE },
+        { .key = "bulk_out", .heading = "values sent", .format = PW_CELL_SIZE },
+        { .key = "bulk_in", .heading = "received", .format = PW_CELL_SIZE }, { .key = "address", .whole = true },
 };
 static const struct pw_column device_columns[] = {
         { .key = "device" }, { .key = "kind" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },

@@ -28,7 +28,7 @@ _Static_assert(sizeof states / sizeof *states == PW_LINK_STATES, "each state has
 _Static_assert(sizeof events / sizeof *events == PW_LINK_EVENTS, "each event has a word");
 
 /* The one setter. False: the event has no meaning in its state. */
-static bool step(struct pw_link *link, enum pw_link_event event)
+static bool step(struct pw_link *link, enum pw_link_event event, uint64_t now_us)
 {
         const struct pw_observer *observer = link->params.observer;
         uint8_t rule = rules[link->state][event];
@@ -37,6 +37,8 @@ static bool step(struct pw_link *link, enum pw_link_event event)
         if (!rule)
                 return false;
         link->state = (enum pw_link_state)(rule - 1);
+        if (link->state != from)
+                link->since_us = now_us;
         if (observer)
                 observer->tell(observer->context,
                                &(struct pw_transition){ .kind = &links, .id = { link->params.host, link->term },
@@ -79,7 +81,7 @@ static bool decides(const struct pw_link *link) { return link->params.own < link
 
 void pw_link_want(struct pw_link *link, uint64_t now_us)
 {
-        if (!step(link, PW_LINK_WANT))
+        if (!step(link, PW_LINK_WANT, now_us))
                 return;
         link->heard_us = link->call_us = now_us;
         link->calls = 0;
@@ -131,6 +133,8 @@ enum pw_status pw_link_meet(struct pw_link *link, const struct pw_link_peer *pee
                 pw_link_forget(link);
         else if (met && peer->stand.term == link->term && peer->stand.met == link->params.own_epoch)
                 pw_link_acknowledge(link, peer->stand.received);
+        link->since_us = ended ? now_us : link->since_us;
+        link->timed = 0; /* what was written on another connection says nothing of this one */
         link->term = pw_max_u64(link->term, peer->stand.term);
         link->epoch = peer->epoch;
         link->instance = peer->instance;
@@ -140,13 +144,13 @@ enum pw_status pw_link_meet(struct pw_link *link, const struct pw_link_peer *pee
         link->calling = false;
         link->owes_ack = true; /* and the window */
         ret_met->connection = ++link->connection;
-        step(link, PW_LINK_MEET);
+        step(link, PW_LINK_MEET, now_us);
         return PW_OK;
 }
 
 void pw_link_break(struct pw_link *link, uint64_t connection, uint64_t now_us)
 {
-        if (connection != link->connection || !step(link, PW_LINK_BREAK))
+        if (connection != link->connection || !step(link, PW_LINK_BREAK, now_us))
                 return;
         link->cursor = &link->kept;
         link->call_us = now_us + (decides(link) ? link->params.beat_us : 0);
@@ -166,9 +170,9 @@ void pw_link_call_failed(struct pw_link *link, uint64_t now_us)
 static bool is_alive(const struct pw_link *link) { return link->state != PW_LINK_IDLE && link->state != PW_LINK_AWAY; }
 static bool is_choked(const struct pw_link *link) { return link->kept_bytes > link->params.kept_bytes_max; }
 
-bool pw_link_give_up(struct pw_link *link)
+bool pw_link_give_up(struct pw_link *link, uint64_t now_us)
 {
-        if (!step(link, PW_LINK_GIVE_UP))
+        if (!step(link, PW_LINK_GIVE_UP, now_us))
                 return false;
         pw_link_forget(link);
         link->term++;
@@ -183,7 +187,7 @@ static enum pw_link_due give_up(struct pw_link *link, uint64_t read_us, struct p
         else
                 (void)!pw_error_set(ret_why, PW_HOST_LOST, "host %u was not heard for %lu ms", link->params.host,
                                     (unsigned long)((read_us - link->heard_us) / 1000));
-        return pw_link_give_up(link) ? PW_LINK_GAVE_UP : PW_LINK_NOTHING;
+        return pw_link_give_up(link, read_us) ? PW_LINK_GAVE_UP : PW_LINK_NOTHING;
 }
 
 enum pw_link_due pw_link_turn(struct pw_link *link, uint64_t read_us, struct pw_error *ret_why)

@@ -83,6 +83,9 @@ struct pw_link {
         struct pw_list *cursor;  /* what was written last on this connection: in `kept`, or its head */
         uint64_t kept_bytes;
         uint64_t heard_us, wrote_us, call_us;
+        uint64_t since_us;       /* when it came into its state, or its term began; 0: it is as it was made */
+        uint64_t round_us;       /* from when a frame is written until it is known to be there, smoothed; 0: none was yet */
+        uint64_t timed, timed_us; /* the frame that is being timed, and when it was written; 0: none is */
         uint32_t calls;          /* that failed since it was heard */
         bool calling, owes_ack;
 };
@@ -126,7 +129,7 @@ enum pw_link_due {
 enum pw_link_due pw_link_turn(struct pw_link *link, uint64_t read_us, struct pw_error *ret_why);
 /* Its term ends now, as silence would end it: what the other side says cannot be, or there is no memory to go on with it. Nothing
  * where nothing is kept of it. True: it has ended. */
-bool pw_link_give_up(struct pw_link *link);
+bool pw_link_give_up(struct pw_link *link, uint64_t now_us);
 uint64_t pw_link_next_us(const struct pw_link *link); /* when it is due; UINT64_MAX: not before something comes */
 
 /* --- frames ----------------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 /* Links: frames, their numbers, acknowledgements and credits. */
 #include "cluster/link/link_private.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,12 +43,24 @@ void pw_link_forget(struct pw_link *link)
         link->works_sent = link->works_came = link->works_done = 0;
         link->granted = 0; /* until the other side says */
         link->owes_ack = false;
+        link->timed = 0;
 }
 
 void pw_link_acknowledge(struct pw_link *link, uint64_t number)
 {
         for (; link->acked < number; link->acked++)
                 drop(link, link->kept.next);
+}
+
+/* Smoothed by an eighth, as in RFC 6298, 2.3. */
+static void time_round(struct pw_link *link, uint64_t now_us)
+{
+        uint64_t took_us = pw_max_u64(1, now_us - pw_min_u64(now_us, link->timed_us));
+
+        if (!link->timed || link->acked < link->timed)
+                return;
+        link->timed = 0;
+        link->round_us = link->round_us ? (7 * link->round_us + took_us + 4) / 8 : took_us;
 }
 
 /* --- out -------------------------------------------------------------------------------------------------------------------- */
@@ -99,8 +113,13 @@ void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, uint
 {
         link->wrote_us = now_us;
         link->owes_ack = false;
-        if (frame)
-                link->cursor = link->cursor->next;
+        if (!frame)
+                return;
+        link->cursor = link->cursor->next;
+        if (link->timed)
+                return;
+        link->timed = frame->number;
+        link->timed_us = now_us;
 }
 
 /* --- in --------------------------------------------------------------------------------------------------------------------- */
@@ -126,6 +145,7 @@ enum pw_status pw_link_receive(struct pw_link *link, uint64_t connection, const 
         link->heard_us = now_us;
         if (head->received > link->acked)
                 pw_link_acknowledge(link, head->received);
+        time_round(link, now_us);
         link->granted = pw_max_u64(link->granted, head->granted);
         admit(link);
         if (!head->number)

@@ -27,6 +27,42 @@ static void test_meet_and_give_up(void **state)
         ends_done();
 }
 
+/* Since when a link is as it is, and how long a round trip takes: known as soon as something was said and is known to be there. */
+static void test_since_and_round_trip(void **state)
+{
+        const struct pw_link *link;
+        uint64_t since_us, gone_us;
+
+        (void)state;
+        ends_begin(6);
+        scene->calm = true;
+        link = scene->ends[0].link;
+        assert_int_equal(link->since_us, 0);
+        assert_int_equal(link->round_us, 0);
+        ends_say(0, false);
+        since_us = scene->now_us;
+        assert_int_equal(link->since_us, since_us); /* it calls */
+        ends_go_on(SECOND);
+        assert_true(link->since_us > since_us && link->since_us < scene->now_us);
+        assert_true(link->round_us > 0 && link->round_us < 100000);
+        assert_int_equal(link->timed, 0);
+        since_us = link->since_us;
+        for (uint32_t i = 0; i < 20; i++) {
+                ends_say(0, false);
+                ends_go_on(SECOND);
+                assert_true(link->round_us > 0 && link->round_us < 100000);
+        }
+        assert_int_equal(link->since_us, since_us);
+        gone_us = scene->now_us;
+        scene->ends[1].stopped_until_us = gone_us + 10 * SECOND;
+        ends_say(0, false);
+        ends_go_on(4 * SECOND);
+        assert_int_equal(link->state, PW_LINK_AWAY);
+        assert_true(link->since_us > gone_us && link->since_us <= gone_us + 3 * SECOND + BEAT_US);
+        assert_int_equal(link->timed, 0); /* what was under way says nothing of the next term */
+        ends_done();
+}
+
 /* A connection that breaks costs nothing. */
 static void test_breaks(void **state)
 {
@@ -141,9 +177,9 @@ static void test_wrong_peers(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_meet_and_give_up), cmocka_unit_test(test_breaks),
-                                            cmocka_unit_test(test_credits), cmocka_unit_test(test_wrong_heads),
-                                            cmocka_unit_test(test_wrong_peers) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_meet_and_give_up), cmocka_unit_test(test_since_and_round_trip),
+                                            cmocka_unit_test(test_breaks),           cmocka_unit_test(test_credits),
+                                            cmocka_unit_test(test_wrong_heads),      cmocka_unit_test(test_wrong_peers) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -289,7 +289,7 @@ static void give_up(struct pw_peer *peer, const struct pw_error *why, uint64_t n
 
 void pw_peer_give_up(struct pw_peer *peer, const struct pw_error *why, uint64_t now_us)
 {
-        if (pw_link_give_up(peer->link))
+        if (pw_link_give_up(peer->link, now_us))
                 give_up(peer, why, now_us);
 }
 

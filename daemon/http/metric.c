@@ -4,8 +4,10 @@
 #include "base/memory.h"
 #include "daemon/child/child.h"
 #include "daemon/inspect/term.h"
+#include "daemon/peer/peers.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 /* One answer under way. */
@@ -253,6 +255,76 @@ static void restarts(const struct sampling *to, const struct metric *metric)
         sample(to, metric, "device=\"none\"", to->daemon->children.all[to->daemon->device_count].restarts);
 }
 
+/* --- other hosts ------------------------------------------------------------------------------------------------------ */
+
+struct hosts { const struct sampling *to; const struct metric *metric; };
+
+#define HOST_LABELS_BYTES (PW_HOST_NAME_MAX + 64u)
+
+static const char *host_labels(const struct pw_host_seen *seen, const char *more, char labels[HOST_LABELS_BYTES])
+{
+        snprintf(labels, HOST_LABELS_BYTES, "host=\"h%u\",name=\"%s\"%s", seen->host->row.number, seen->host->row.name, more);
+        return labels;
+}
+
+static void link_up_of(void *context, const struct pw_host_seen *seen)
+{
+        const struct hosts *hosts = context;
+        char labels[HOST_LABELS_BYTES];
+
+        sample(hosts->to, hosts->metric, host_labels(seen, "", labels), !strcmp(seen->state, "up"));
+}
+
+static void link_up(const struct sampling *to, const struct metric *metric)
+{
+        pw_peers_each(to->daemon, link_up_of, &(struct hosts){ to, metric });
+}
+
+static void link_term_of(void *context, const struct pw_host_seen *seen)
+{
+        const struct hosts *hosts = context;
+        char labels[HOST_LABELS_BYTES];
+
+        sample(hosts->to, hosts->metric, host_labels(seen, "", labels), seen->term);
+}
+
+static void link_term(const struct sampling *to, const struct metric *metric)
+{
+        pw_peers_each(to->daemon, link_term_of, &(struct hosts){ to, metric });
+}
+
+static void link_round_of(void *context, const struct pw_host_seen *seen)
+{
+        const struct hosts *hosts = context;
+        char labels[HOST_LABELS_BYTES];
+
+        if (!seen->round_us)
+                return;
+        fprintf(hosts->to->out, "%s{%s} ", hosts->metric->name, host_labels(seen, "", labels));
+        write_seconds(hosts->to, seen->round_us);
+}
+
+static void link_round(const struct sampling *to, const struct metric *metric)
+{
+        pw_peers_each(to->daemon, link_round_of, &(struct hosts){ to, metric });
+}
+
+static void link_bytes_of(void *context, const struct pw_host_seen *seen)
+{
+        const struct hosts *hosts = context;
+        char labels[HOST_LABELS_BYTES];
+
+        sample(hosts->to, hosts->metric, host_labels(seen, ",stream=\"control\",way=\"out\"", labels), seen->bytes_out);
+        sample(hosts->to, hosts->metric, host_labels(seen, ",stream=\"control\",way=\"in\"", labels), seen->bytes_in);
+        sample(hosts->to, hosts->metric, host_labels(seen, ",stream=\"bulk\",way=\"out\"", labels), seen->bulk_out);
+        sample(hosts->to, hosts->metric, host_labels(seen, ",stream=\"bulk\",way=\"in\"", labels), seen->bulk_in);
+}
+
+static void link_bytes(const struct sampling *to, const struct metric *metric)
+{
+        pw_peers_each(to->daemon, link_bytes_of, &(struct hosts){ to, metric });
+}
+
 /* --- the table -------------------------------------------------------------------------------------------------------- */
 
 static const struct metric metrics[] = {
@@ -284,6 +356,13 @@ static const struct metric metrics[] = {
         { "pathways_device_up", "gauge", "device, kind", "1 while the executor of the device is ready, else 0.", devices_up },
         { "pathways_executor_restarts_total", "counter", "device",
           "Starts of an executor after it ended; device none is the describing one.", restarts },
+        { "pathways_link_up", "gauge", "host, name", "1 while the link with that host is up, else 0.", link_up },
+        { "pathways_link_term", "gauge", "host, name",
+          "The term of the link, which counts up when one of the two gives the other up.", link_term },
+        { "pathways_link_round_seconds", "gauge", "host, name",
+          "A round trip between the daemons, smoothed, once something was said.", link_round },
+        { "pathways_link_bytes_total", "counter", "host, name, stream, way",
+          "Bytes to and from that host, on control streams and, of values, on bulk streams.", link_bytes },
         { "pathways_turn_seconds", "histogram", "le", "How long turns of the loop took in which something was done.", turns },
         { "pathways_turn_longest_seconds", "gauge", NULL,
           "The longest of them since the start, for which anything may have waited.", longest_turn },
@@ -293,14 +372,28 @@ static const struct metric metrics[] = {
           "Memory of the daemon that is in use, values that it touched included.", resident },
 };
 
+/* One of which there is nothing to say, as there are no other hosts, is left out. */
+static void write_metric(const struct sampling *to, const struct metric *metric)
+{
+        struct sampling own = *to;
+        char *text = NULL;
+        size_t bytes = 0;
+
+        own.out = open_memstream(&text, &bytes);
+        if (!own.out)
+                return;
+        metric->write(&own, metric);
+        if (fclose(own.out) == 0 && bytes)
+                fprintf(to->out, "# HELP %s %s\n# TYPE %s %s\n%s", metric->name, metric->help, metric->name, metric->type, text);
+        free(text);
+}
+
 void pw_metrics_write(struct pw_daemon *daemon, const struct pw_store_counts *objects, FILE *out)
 {
         struct sampling to = { daemon, objects, out };
 
-        for (uint32_t i = 0; i < pw_array_count(metrics); i++) {
-                fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metrics[i].name, metrics[i].help, metrics[i].name, metrics[i].type);
-                metrics[i].write(&to, &metrics[i]);
-        }
+        for (uint32_t i = 0; i < pw_array_count(metrics); i++)
+                write_metric(&to, &metrics[i]);
 }
 
 void pw_metrics_mdoc(FILE *out)

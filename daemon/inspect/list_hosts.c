@@ -1,4 +1,5 @@
 /* The hosts of the cluster, as this one knows them. */
+#include "base/memory.h"
 #include "daemon/inspect/list.h"
 #include "daemon/peer/peers.h"
 
@@ -15,10 +16,16 @@ static void host_row(void *context, const struct pw_host_seen *seen)
         pw_rows_number(rows, "epoch", seen->epoch);
         pw_rows_text(rows, "link", "%s", seen->state);
         pw_rows_number(rows, "term", seen->term);
+        if (seen->since_us)
+                pw_rows_number(rows, "since_us", boot_us - pw_min_u64(boot_us, seen->since_us));
         if (seen->heard_us)
-                pw_rows_number(rows, "heard_us", boot_us > seen->heard_us ? boot_us - seen->heard_us : 0);
+                pw_rows_number(rows, "heard_us", boot_us - pw_min_u64(boot_us, seen->heard_us));
+        if (seen->round_us)
+                pw_rows_number(rows, "round_us", seen->round_us);
         pw_rows_number(rows, "bytes_out", seen->bytes_out);
         pw_rows_number(rows, "bytes_in", seen->bytes_in);
+        pw_rows_number(rows, "bulk_out", seen->bulk_out);
+        pw_rows_number(rows, "bulk_in", seen->bulk_in);
         pw_rows_text(rows, "address", "%s", seen->host->row.address);
 }
 

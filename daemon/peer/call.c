@@ -47,6 +47,9 @@ static void end(struct pw_peer_call *call)
                 return;
         if (call->stream)
                 pw_control_stream_stop(call->stream);
+        if (call->peer)
+                pw_peers_count(call->peers, call->peer->params.link.host,
+                               &(struct pw_traffic){ .out = call->bytes_out, .in = call->bytes_in });
         pw_list_remove(&call->link);
         pw_list_append(&call->peers->over, &call->link);
         call->peers->daemon->loop.more = true;

@@ -95,6 +95,15 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         return status;
 }
 
+static void traffic_done(struct pw_peers *peers)
+{
+        struct pw_traffic *traffic;
+
+        for (uint32_t at = 0; (traffic = pw_table_next(&peers->traffic, &at));)
+                free(traffic);
+        pw_table_done(&peers->traffic);
+}
+
 void pw_peers_free(struct pw_peers *peers)
 {
         if (!peers)
@@ -109,6 +118,7 @@ void pw_peers_free(struct pw_peers *peers)
         if (peers->transport)
                 pw_transport_close(peers->transport); /* waits for threads that have rooms */
         pw_pulling_close(peers);
+        traffic_done(peers);
         free(peers);
 }
 
@@ -286,27 +296,80 @@ void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object)
                 pw_lending_decided(daemon->peers, object);
 }
 
+/* Counting may fail for lack of memory: then it begins later. */
+void pw_peers_count(struct pw_peers *peers, uint32_t number, const struct pw_traffic *more)
+{
+        struct pw_traffic *traffic = pw_table_get(&peers->traffic, number);
+
+        if (!traffic) {
+                traffic = calloc(1, sizeof *traffic);
+                if (!traffic || !pw_table_put(&peers->traffic, number, traffic)) {
+                        free(traffic);
+                        return;
+                }
+        }
+        traffic->out += more->out;
+        traffic->in += more->in;
+        traffic->bulk_out += more->bulk_out;
+        traffic->bulk_in += more->bulk_in;
+}
+
 /* --- who is there ------------------------------------------------------------------------------------------------------------- */
+
+static void see_link(const struct pw_peers *peers, const struct pw_host *host, struct pw_host_seen *seen)
+{
+        const struct pw_link *link = host->peer->link;
+        bool waits = link->state != PW_LINK_IDLE && link->state != PW_LINK_AWAY;
+        uint64_t out, in;
+
+        seen->epoch = link->epoch > seen->epoch ? link->epoch : seen->epoch; /* metadata may be later than it */
+        seen->term = link->term;
+        seen->heard_us = link->heard_us;
+        seen->since_us = link->since_us;
+        seen->given_up_us = waits ? link->heard_us + link->params.lease_us : 0;
+        seen->round_us = link->round_us;
+        pw_calls_count(peers, host->peer, &out, &in);
+        seen->bytes_out += out;
+        seen->bytes_in += in;
+}
+
+static void see(const struct pw_peers *peers, const struct pw_host *host, struct pw_host_seen *ret_seen)
+{
+        static const char *const states[PW_LINK_STATES] = { "idle", "calling", "up", "cut", "away" };
+        const struct pw_traffic *traffic = pw_table_get(&peers->traffic, host->row.number);
+
+        *ret_seen = (struct pw_host_seen){ .host = host, .epoch = host->row.epoch,
+                                           .state = states[host->peer ? host->peer->link->state : PW_LINK_IDLE] };
+        if (traffic) {
+                ret_seen->bytes_out = traffic->out;
+                ret_seen->bytes_in = traffic->in;
+                ret_seen->bulk_out = traffic->bulk_out;
+                ret_seen->bulk_in = traffic->bulk_in;
+        }
+        if (host->peer)
+                see_link(peers, host, ret_seen);
+}
+
+bool pw_peers_see(const struct pw_daemon *daemon, uint32_t number, struct pw_host_seen *ret_seen)
+{
+        const struct pw_peers *peers = daemon->peers;
+        const struct pw_host *host = peers && peers->joined ? pw_hosts_get(&peers->hosts, number) : NULL;
+
+        if (host)
+                see(peers, host, ret_seen);
+        return host;
+}
 
 void pw_peers_each(const struct pw_daemon *daemon, void (*row)(void *context, const struct pw_host_seen *seen), void *context)
 {
-        static const char *const states[PW_LINK_STATES] = { "idle", "calling", "up", "cut", "away" };
         const struct pw_peers *peers = daemon->peers;
         const struct pw_host *host;
+        struct pw_host_seen seen;
 
         if (!peers || !peers->joined)
                 return;
         for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
-                const struct pw_link *link = host->peer ? host->peer->link : NULL;
-                struct pw_host_seen seen = { .host = host, .state = states[link ? link->state : PW_LINK_IDLE],
-                                             .epoch = host->row.epoch };
-
-                if (link) {
-                        seen.epoch = link->epoch > seen.epoch ? link->epoch : seen.epoch; /* metadata may be later than it */
-                        seen.term = link->term;
-                        seen.heard_us = link->heard_us;
-                        pw_calls_count(peers, host->peer, &seen.bytes_out, &seen.bytes_in);
-                }
+                see(peers, host, &seen);
                 row(context, &seen);
         }
 }

@@ -44,9 +44,15 @@ struct pw_host_seen {
         const struct pw_host *host;
         const char *state;       /* of the link */
         uint32_t epoch;          /* the last that is known of */
-        uint64_t term, heard_us; /* heard_us: CLOCK_BOOTTIME; 0: never */
-        uint64_t bytes_out, bytes_in;
+        uint64_t term, heard_us; /* times: CLOCK_BOOTTIME; 0: never */
+        uint64_t since_us;       /* when the link came into that state; 0: it is as it was made */
+        uint64_t given_up_us;    /* when it will be, if nothing is heard; 0: nobody waits for it */
+        uint64_t round_us;       /* a round trip between the two loops; 0: nothing was sent yet */
+        uint64_t bytes_out, bytes_in; /* of control streams, since this daemon started */
+        uint64_t bulk_out, bulk_in;   /* of values, likewise */
 };
 void pw_peers_each(const struct pw_daemon *daemon, void (*row)(void *context, const struct pw_host_seen *seen), void *context);
+/* One of them. False: it is not known here. */
+bool pw_peers_see(const struct pw_daemon *daemon, uint32_t number, struct pw_host_seen *ret_seen);
 
 #endif

@@ -29,6 +29,7 @@ struct pw_peers {
         struct pw_borrow *borrow;
         struct pw_lend *lend;
 
+        struct pw_table traffic;       /* number of a host -> struct pw_traffic */
         struct pw_table calls;         /* number -> struct pw_peer_call */
         uint64_t next_call;
         struct pw_list over;           /* calls that are freed at the end of the turn, when nothing of them is on the stack */
@@ -57,6 +58,10 @@ struct pw_peers {
         struct pw_list fetches;        /* of all */
         uint64_t fetches_us;           /* when the next of them is due; UINT64_MAX: none */
 };
+
+/* Bytes to and from a host: of calls that are over, and of values. */
+struct pw_traffic { uint64_t out, in, bulk_out, bulk_in; };
+void pw_peers_count(struct pw_peers *peers, uint32_t number, const struct pw_traffic *more);
 
 /* One of the addresses of a host, in turn: they are divided by commas. False: it has none. */
 bool pw_peers_address(const struct pw_host *host, uint32_t turn, char address[PW_HOST_ADDRESS_MAX + 1]);

@@ -40,6 +40,13 @@ static void free_lane(struct pw_bulk_lane *lane)
         free(lane);
 }
 
+static void count(const struct pw_bulk_task *job, struct pw_peers *peers)
+{
+        if (job->status == PW_OK)
+                pw_peers_count(peers, job->host, &(struct pw_traffic){ .bulk_out = job->sends ? job->what.bytes : 0,
+                                                                       .bulk_in = job->sends ? 0 : job->what.bytes });
+}
+
 static void on_done(evutil_socket_t fd, short what, void *context)
 {
         struct pw_bulk *bulk = context;
@@ -64,6 +71,7 @@ static void on_done(evutil_socket_t fd, short what, void *context)
         while (!pw_list_empty(&finished)) {
                 job = pw_list_first(&finished, struct pw_bulk_task, link);
                 pw_list_remove(&job->link);
+                count(job, bulk->peers);
                 (job->sends ? bulk->reports->sent : bulk->reports->received)(bulk->peers, job->what.number, job->status);
                 free(job);
         }
@@ -272,7 +280,7 @@ static void add(struct pw_bulk *bulk, struct pw_bulk_lane *lane, const struct pw
                 (sends ? bulk->reports->sent : bulk->reports->received)(bulk->peers, what->number, PW_NO_MEMORY);
                 return;
         }
-        *job = (struct pw_bulk_task){ .what = *what, .sends = sends };
+        *job = (struct pw_bulk_task){ .what = *what, .host = lane->host, .sends = sends };
         pw_list_init(&job->link);
         pthread_mutex_lock(&bulk->lock);
         pw_list_append(&lane->jobs, &job->link);

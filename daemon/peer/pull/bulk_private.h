@@ -10,6 +10,7 @@
 struct pw_bulk_task {
         struct pw_list link;
         struct pw_bulk_job what;
+        uint32_t host;            /* with which it is */
         enum pw_status status;    /* once it is reported */
         bool sends;
         uint64_t stop_us;         /* begun, and stopped: its stream is shut then; 0: it is not */

@@ -42,6 +42,10 @@ void cluster_launch(struct cluster *cluster, int i, const char *name, bool found
                 args[count++] = "--listen";
                 args[count++] = address;
         }
+        if (cluster->serves) {
+                args[count++] = "--http";
+                args[count++] = "127.0.0.1:0";
+        }
 
         if (cluster->password_file) {
                 args[count++] = "--redis-password-file";

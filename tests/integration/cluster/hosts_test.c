@@ -1,6 +1,8 @@
 /* Hosts and their links: who finds whom, who is given up, who comes back. */
 #include "tests/integration/cluster/cluster.h"
 #include "tests/integration/operator/command.h"
+#include "tests/integration/operator/exposition.h"
+#include "tests/integration/operator/http.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -38,6 +40,51 @@ static void three_hosts_find_each_other(void **state)
         assert_int_equal(it_command(&cluster->hosts[2], &text, NULL, "hosts"), 0);
         assert_non_null(strstr(text, "anna"));
         free(text);
+}
+
+/* Those of the link with host anna, over which values of so many bytes came. */
+static void expect_metrics(struct it_host *host, double bytes)
+{
+        static char text[HTTP_ANSWER_BYTES];
+        char address[120];
+
+        http_address(host, address);
+        assert_int_equal(http_ask(address, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", text), 200);
+        assert_null(exposition_check(text));
+        assert_true(exposition_value(text, "pathways_link_up{host=\"h1\",name=\"anna\"}") == 1);
+        assert_true(exposition_value(text, "pathways_link_term{host=\"h1\",name=\"anna\"}") == 1);
+        assert_true(exposition_value(text, "pathways_link_round_seconds{host=\"h1\",name=\"anna\"}") > 0);
+        assert_true(exposition_value(text, "pathways_link_bytes_total{host=\"h1\",name=\"anna\",stream=\"bulk\",way=\"in\"}") ==
+                    bytes);
+}
+
+/* What an operator asks of a link: since when it is as it is, how far the other host is, what went over it. */
+static void links_are_measured(void **state)
+{
+        enum { COUNT = 3 << 20 };
+        struct cluster *cluster = *state;
+        uint8_t *bytes = calloc(1, COUNT);
+        struct pw_future *future, *opened;
+        struct pw_view view;
+
+        cluster->serves = true;
+        start(cluster, 2);
+        assert_non_null(bytes);
+        it_ok(pw_put(cluster->hosts[0].session, bytes, COUNT, NULL, &future, IT_ERR));
+        it_ok(pw_open(cluster->hosts[1].session, pw_future_id(future), &opened, IT_ERR));
+        it_ok(pw_get(opened, IT_LONG, &view, IT_ERR));
+        pw_view_done(&view);
+        assert_int_equal(of_host(cluster, 1, "anna", "bulk_in"), COUNT);
+        assert_int_equal(of_host(cluster, 1, "anna", "bulk_out"), 0);
+        assert_int_equal(of_host(cluster, 0, "bert", "bulk_out"), COUNT);
+        assert_true(of_host(cluster, 1, "anna", "bytes_out") > 0);
+        assert_true(of_host(cluster, 1, "anna", "round_us") > 0);
+        assert_true(of_host(cluster, 1, "anna", "round_us") < IT_LONG);
+        assert_true(of_host(cluster, 1, "anna", "since_us") > 0);
+        expect_metrics(&cluster->hosts[1], COUNT);
+        pw_unref(opened);
+        pw_unref(future);
+        free(bytes);
 }
 
 /* What is killed is given up after a lease, by both; it comes back with another epoch, in another term. */
@@ -94,6 +141,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 CLUSTER_TEST(three_hosts_find_each_other),
+                CLUSTER_TEST(links_are_measured),
                 CLUSTER_TEST(who_is_killed_is_given_up_and_comes_back),
                 CLUSTER_TEST(who_was_stopped_is_met_again),
                 CLUSTER_TEST(hosts_find_each_other_without_redis),
