@@ -17,7 +17,8 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/inspect/observer.c daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/states.c daemon/inspect/trace/trace.c \
 	daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c daemon/inspect/waits.c \
 	daemon/inspect/why/why.c daemon/inspect/why/why_device.c daemon/inspect/why/why_host.c \
-	daemon/inspect/why/why_memory.c daemon/inspect/why/why_process.c daemon/inspect/why/why_run.c daemon/install.c \
+	daemon/inspect/why/why_memory.c daemon/inspect/why/why_peer.c daemon/inspect/why/why_process.c \
+	daemon/inspect/why/why_run.c daemon/install.c \
 	daemon/loop/heap.c daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
 	daemon/memory/freezer/freezer.c daemon/memory/freezer/frozen.c daemon/memory/freezer/proxies.c \
 	daemon/memory/freezer/replica.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \

@@ -377,14 +377,29 @@ struct pw_proxy *pw_borrow_whole(struct pw_borrow *borrow, struct pw_id id, stru
         return proxy && is_whole(proxy) ? proxy : NULL;
 }
 
+static bool is_of(const struct pw_proxy *proxy, struct pw_id id, const char *tenant)
+{
+        return pw_id_equal(proxy->id, id) && (!tenant || (strlen(tenant) == proxy->tenant_bytes &&
+                                                          !memcmp(proxy->tenant, tenant, proxy->tenant_bytes)));
+}
+
 struct pw_proxy *pw_borrow_find(const struct pw_borrow *borrow, struct pw_id id, const char *tenant)
 {
         struct pw_proxy *proxy = pw_table_get(&borrow->proxies, pw_borrow_id_key(borrow, id));
-        uint32_t bytes = tenant ? (uint32_t)strlen(tenant) : 0;
 
-        while (proxy && (!pw_id_equal(proxy->id, id) || !proxy->place ||
-                         (tenant && (proxy->tenant_bytes != bytes || memcmp(proxy->tenant, tenant, bytes)))))
+        while (proxy && (!proxy->place || !is_of(proxy, id, tenant)))
                 proxy = proxy->same_key;
+        return proxy;
+}
+
+bool pw_borrow_see(const struct pw_borrow *borrow, struct pw_id id, const char *tenant, struct pw_proxy_row *ret_row)
+{
+        const struct pw_proxy *proxy = pw_table_get(&borrow->proxies, pw_borrow_id_key(borrow, id));
+
+        while (proxy && (proxy->state == PW_PROXY_LOST || !is_of(proxy, id, tenant)))
+                proxy = proxy->same_key;
+        if (proxy)
+                pw_proxy_row(proxy, ret_row);
         return proxy;
 }
 

@@ -26,6 +26,7 @@
 struct pw_borrow;
 struct pw_observer;
 struct pw_proxy;
+struct pw_proxy_row;
 
 enum pw_proxy_state {
         PW_PROXY_NONE = 0,
@@ -99,6 +100,8 @@ void pw_borrow_pulled(struct pw_borrow *borrow, struct pw_proxy *proxy);
 void pw_borrow_freed(struct pw_borrow *borrow, struct pw_proxy *proxy);
 /* What is whole here, to lend it; NULL: nothing. */
 struct pw_proxy *pw_borrow_whole(struct pw_borrow *borrow, struct pw_id id, struct pw_talk_bytes tenant);
+/* What this host knows of it, for the tenant, or, `tenant` NULL, for any; also while it is searched or opened. False: nothing. */
+bool pw_borrow_see(const struct pw_borrow *borrow, struct pw_id id, const char *tenant, struct pw_proxy_row *ret_row);
 /* What stands for it here, and has a slot or is about to: of the tenant, or, `tenant` NULL, of any; NULL: nothing. */
 struct pw_proxy *pw_borrow_find(const struct pw_borrow *borrow, struct pw_id id, const char *tenant);
 /* Is it whole here, whoever's it is? */

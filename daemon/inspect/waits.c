@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/client/object/name.h"
 #include "daemon/memory/room.h"
+#include "daemon/peer/peers.h"
 #include "daemon/work/program.h"
 
 #define NOTES_US 3000u /* of a turn */
@@ -47,5 +48,6 @@ bool pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (
         pw_rooms_each_wait(daemon, session, row, context);
         pw_names_each_wait(daemon, session, row, context);
         pw_programs_each_wait(daemon, session, row, context);
+        pw_borrowing_each_wait(daemon, session, row, context);
         return all;
 }

@@ -1,5 +1,5 @@
 /* Who waits for what, read from where the waits themselves are kept: notes of sleeping threads, requests for room, lookups,
- * compilations.
+ * compilations, objects of other hosts.
  */
 #ifndef PW_DAEMON_INSPECT_WAITS_H
 #define PW_DAEMON_INSPECT_WAITS_H

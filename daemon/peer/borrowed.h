@@ -6,6 +6,7 @@
 
 #include "daemon/memory/freezer/replica.h"
 #include "daemon/peer/peers_private.h"
+#include "daemon/wait.h"
 
 struct pw_dsession;
 struct pw_object;
@@ -44,6 +45,9 @@ void pw_opening_session_end(struct pw_dsession *session);
 void pw_opening_answer_all(struct pw_borrowed *borrowed);
 /* The core answers an opener: with `borrowed`, or with `why`. */
 void pw_opening_answer(struct pw_peers *peers, uint64_t opener, struct pw_borrowed *borrowed, const struct pw_error *why);
+/* Those of `session`, or of all (NULL), that wait. */
+void pw_opening_each_wait(const struct pw_peers *peers, const struct pw_dsession *session,
+                          void (*row)(void *, const struct pw_wait_row *), void *context);
 void pw_opening_done(struct pw_peers *peers);
 
 /* --- fetching.c: where its bytes come from ------------------------------------------------------------------------------------ */
@@ -61,6 +65,9 @@ void pw_fetching_answer(struct pw_borrowed *borrowed, const struct pw_error *why
 void pw_fetching_stop(struct pw_borrowed *borrowed);
 /* Who waits for the bytes until now_us (CLOCK_MONOTONIC) is told so. When somebody is due next; UINT64_MAX: nobody. */
 uint64_t pw_fetching_turn(struct pw_peers *peers, uint64_t now_us);
+/* Those of `session`, or of all (NULL), that wait. */
+void pw_fetching_each_wait(const struct pw_peers *peers, const struct pw_dsession *session,
+                           void (*row)(void *, const struct pw_wait_row *), void *context);
 
 /* --- borrowing.c -------------------------------------------------------------------------------------------------------------- */
 

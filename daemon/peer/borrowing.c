@@ -385,6 +385,39 @@ struct pw_object *pw_borrowing_whole(struct pw_peers *peers, struct pw_id id, st
         return object && !pw_store_proxy_elsewhere(peers->daemon->store, object) ? object : NULL;
 }
 
+static void see_bytes(const struct pw_borrowed *borrowed, struct pw_borrowing_seen *seen)
+{
+        seen->asks_slot = !borrowed->object && borrowed->unmade.status == PW_OK;
+        seen->tenant = borrowed->tenant;
+        seen->bytes = borrowed->known.bytes;
+        seen->room_token = borrowed->replica ? pw_replica_token(borrowed->replica) : 0;
+        seen->pulls = borrowed->pulling;
+        if (borrowed->pulling)
+                seen->pull = pw_pulling_see(borrowed->pulling);
+}
+
+bool pw_borrowing_see(const struct pw_daemon *daemon, const char *tenant, struct pw_id id, struct pw_borrowing_seen *ret_seen)
+{
+        const struct pw_peers *peers = daemon->peers;
+        struct pw_proxy_row row;
+
+        if (!peers || !peers->joined || !pw_borrow_see(peers->borrow, id, tenant, &row))
+                return false;
+        *ret_seen = (struct pw_borrowing_seen){ .state = row.state, .lender = row.lender };
+        if (row.place)
+                see_bytes(row.place, ret_seen);
+        return true;
+}
+
+void pw_borrowing_each_wait(const struct pw_daemon *daemon, const struct pw_dsession *session,
+                            void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        if (!daemon->peers || !daemon->peers->joined)
+                return;
+        pw_opening_each_wait(daemon->peers, session, row, context);
+        pw_fetching_each_wait(daemon->peers, session, row, context);
+}
+
 static void session_end(struct pw_dsession *session)
 {
         pw_opening_session_end(session);

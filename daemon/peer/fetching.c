@@ -10,8 +10,9 @@
 
 struct pw_fetching {
         struct pw_list link, of_all; /* of its object; peers->fetches */
+        struct pw_borrowed *borrowed;
         uint32_t session;
-        uint64_t request, until_us;
+        uint64_t request, since_us, until_us;
 };
 
 /* --- who waits ---------------------------------------------------------------------------------------------------------------- */
@@ -68,6 +69,22 @@ uint64_t pw_fetching_turn(struct pw_peers *peers, uint64_t now_us)
                 answer(peers, fetching, &err);
         }
         return next_us;
+}
+
+void pw_fetching_each_wait(const struct pw_peers *peers, const struct pw_dsession *session,
+                           void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        struct pw_fetching *fetching;
+
+        pw_list_each(&peers->fetches, fetching, struct pw_fetching, of_all) {
+                struct pw_dsession *asker = pw_session_get(&peers->daemon->registry, fetching->session);
+                struct pw_object *object = pw_borrowed_object(fetching->borrowed);
+
+                if (asker && object && (!session || asker == session))
+                        row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_BYTES, .session = asker, .object = object,
+                                                            .segment = object->segment, .slot = object->slot,
+                                                            .since_us = fetching->since_us, .until_us = fetching->until_us });
+        }
 }
 
 /* --- the bytes ---------------------------------------------------------------------------------------------------------------- */
@@ -234,7 +251,8 @@ void pw_fetching_fetch(struct pw_dsession *session, uint64_t request, struct pw_
                 pw_session_reply_error(session, request, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;
         }
-        *fetching = (struct pw_fetching){ .session = session->number, .request = request, .until_us = until_us };
+        *fetching = (struct pw_fetching){ .borrowed = borrowed, .session = session->number, .request = request,
+                                           .since_us = pw_now_us(), .until_us = until_us };
         pw_list_init(&fetching->link);
         pw_list_init(&fetching->of_all);
         pw_list_append(&borrowed->fetches, &fetching->link);

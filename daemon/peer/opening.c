@@ -13,6 +13,8 @@ struct pw_opening {
         uint64_t number;
         uint32_t session;
         uint64_t request;
+        struct pw_id id;
+        uint64_t since_us, until_us; /* CLOCK_MONOTONIC; until UINT64_MAX: for ever */
 };
 
 static void forget(struct pw_peers *peers, struct pw_opening *opening)
@@ -150,7 +152,8 @@ void pw_opening_open(struct pw_dsession *session, uint64_t request, struct pw_id
                 pw_session_reply_error(session, request, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;
         }
-        *opening = (struct pw_opening){ .number = ++peers->next_opening, .session = session->number, .request = request };
+        *opening = (struct pw_opening){ .number = ++peers->next_opening, .session = session->number, .request = request, .id = id,
+                                         .since_us = pw_now_us(), .until_us = until_us };
         pw_list_init(&opening->link);
         pw_list_init(&opening->of_all);
         pw_list_append(&peers->opening, &opening->of_all);
@@ -175,6 +178,20 @@ void pw_opening_session_end(struct pw_dsession *session)
                 forget(peers, opening);
         }
         pw_borrowing_act(peers);
+}
+
+void pw_opening_each_wait(const struct pw_peers *peers, const struct pw_dsession *session,
+                          void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        const struct pw_opening *opening;
+
+        for (uint32_t at = 0; (opening = pw_table_next(&peers->openings, &at));) {
+                struct pw_dsession *asker = pw_session_get(&peers->daemon->registry, opening->session);
+
+                if (asker && (!session || asker == session))
+                        row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_OPENING, .session = asker, .id = opening->id,
+                                                            .since_us = opening->since_us, .until_us = opening->until_us });
+        }
 }
 
 void pw_opening_done(struct pw_peers *peers)

@@ -8,11 +8,15 @@
 #ifndef PW_DAEMON_PEER_PEERS_H
 #define PW_DAEMON_PEER_PEERS_H
 
+#include "cluster/borrow/borrow.h"
 #include "cluster/link/hosts.h"
 #include "daemon/meta/carry.h"
 
+struct pw_dsession;
 struct pw_object;
 struct pw_peers;
+struct pw_tenant;
+struct pw_wait_row;
 
 uint64_t pw_boot_us(void); /* CLOCK_BOOTTIME: a host that slept knows it */
 
@@ -54,5 +58,29 @@ struct pw_host_seen {
 void pw_peers_each(const struct pw_daemon *daemon, void (*row)(void *context, const struct pw_host_seen *seen), void *context);
 /* One of them. False: it is not known here. */
 bool pw_peers_see(const struct pw_daemon *daemon, uint32_t number, struct pw_host_seen *ret_seen);
+
+/* --- objects, for listings: borrowing.c ------------------------------------------------------------------------------------- */
+
+struct pw_pulling_seen {
+        uint32_t source;     /* the host that its bytes come from; 0: none is named yet, or it is over */
+        uint64_t here_bytes;
+        uint64_t began_us, came_us; /* CLOCK_BOOTTIME; came_us: of the last chunk, or as began_us */
+};
+/* What stands between an object of another host and whoever wants it here, for listings. */
+struct pw_borrowing_seen {
+        enum pw_proxy_state state;
+        uint32_t lender;           /* who holds it for this host, or is asked to; 0: nobody */
+        bool asks_slot;            /* it is held there, and a slot for it is being made here */
+        struct pw_tenant *tenant;  /* whose it is here; NULL: not known yet */
+        uint64_t room_token;       /* room for its bytes is waited for (pw_store_room_lack()); 0: it is not */
+        uint64_t bytes;            /* of its value; 0: not known, or none */
+        bool pulls;
+        struct pw_pulling_seen pull;
+};
+/* False: nobody here has it, or asked for it. `tenant` NULL: of any. */
+bool pw_borrowing_see(const struct pw_daemon *daemon, const char *tenant, struct pw_id id, struct pw_borrowing_seen *ret_seen);
+/* Opens that are not answered, bytes that are not here: of `session`, or of all (NULL). */
+void pw_borrowing_each_wait(const struct pw_daemon *daemon, const struct pw_dsession *session,
+                            void (*row)(void *, const struct pw_wait_row *), void *context);
 
 #endif

@@ -53,6 +53,10 @@ integration_tests += tests/integration/cluster/hosts_test
 tests_integration_cluster_hosts_test_SOURCES = tests/integration/cluster/hosts_test.c $(integration_cluster) \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_metrics) $(integration_sources)
 tests_integration_cluster_hosts_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/why_test
+tests_integration_cluster_why_test_SOURCES = tests/integration/cluster/why_test.c $(integration_cluster) \
+	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
+tests_integration_cluster_why_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/names_test tests/integration/cluster/place_test
 tests_integration_cluster_names_test_SOURCES = tests/integration/cluster/names_test.c $(integration_cluster) $(integration_sources)
 tests_integration_cluster_names_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "daemon/inspect/find.h"
+#include "store/proxy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -141,11 +142,20 @@ static void why_unsealed(struct pw_chain *chain, struct pw_object *object, const
                 (void)pw_why_session(chain, producer);
 }
 
+/* Where its bytes are, and what keeps them from here; who holds it stands beside that. */
+static void why_elsewhere(struct pw_chain *chain, const struct pw_object_row *row)
+{
+        uint32_t depth = chain->depth;
+
+        pw_why_foreign(chain, row->tenant, row->id);
+        chain->depth = depth;
+}
+
 void pw_why_object(struct pw_chain *chain, struct pw_object *object)
 {
         struct pw_daemon *daemon = chain->lister->daemon;
         struct pw_object_row row;
-        char id[PW_ID_TEXT_BYTES], what[100], waits[PW_WHY_BYTES], remedy[120];
+        char id[PW_ID_TEXT_BYTES], what[100], waits[PW_WHY_BYTES];
 
         if (pw_chain_full(chain))
                 return;
@@ -155,6 +165,8 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
                 pw_text_format(waits, sizeof waits, "see object %s above", id);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "what stands above", 0, waits });
         } else if (pw_word_state(row.word) == PW_ENTRY_READY) {
+                if (object->proxied && pw_store_proxy_elsewhere(daemon->store, object))
+                        why_elsewhere(chain, &row);
                 why_alive(chain, object, &row.charge, what);
         } else if (pw_word_decided(row.word)) {
                 char text[600];
@@ -163,9 +175,7 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
                                pw_find_error_text(daemon, &row, text, sizeof text));
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "mend that; then run or put it again" });
         } else if (object->proxied) {
-                pw_text_format(waits, sizeof waits, "host h%u, which has it", pw_id_host(row.id));
-                pw_text_format(remedy, sizeof remedy, "`pathways why %s` on that host", id);
-                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
+                pw_why_foreign(chain, row.tenant, row.id);
         } else if (object->run) {
                 pw_text_format(waits, sizeof waits, "run %" PRIu64 " that makes it", object->run);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
@@ -231,7 +241,7 @@ static enum pw_status why(struct pw_chain *chain)
         if (number_after(text, "pid ", &number) || (*text && text[strlen(text) - 1] == ']'))
                 return pw_why_process(chain, text);
         status = pw_find_object(lister->session, text, &object, lister->err);
-        if (status == PW_NOT_FOUND && pw_why_name(chain, text))
+        if (status == PW_NOT_FOUND && (pw_why_name(chain, text) || pw_why_opened(chain, text)))
                 return PW_OK;
         if (status == PW_NOT_FOUND)
                 return pw_error_set(lister->err, PW_NOT_FOUND,

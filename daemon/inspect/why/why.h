@@ -45,7 +45,17 @@ PW_MUST_CHECK enum pw_status pw_why_device_asked(struct pw_chain *chain, const c
 PW_MUST_CHECK enum pw_status pw_why_gang(struct pw_chain *chain, const char *text, uint64_t seq);
 void pw_why_device_memory(struct pw_chain *chain, uint32_t device, uint64_t lack_bytes); /* why_memory.c */
 void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait);
+/* What a request for room of host memory waits for, by its token. */
+void pw_why_room(struct pw_chain *chain, const struct pw_tenant *tenant, uint64_t token);
 PW_MUST_CHECK enum pw_status pw_why_host_asked(struct pw_chain *chain, uint32_t host); /* why_host.c */
+/* An object of another host that is not decided here, or whose bytes are not here; over the link with that host. why_peer.c */
+void pw_why_foreign(struct pw_chain *chain, const char *tenant, struct pw_id id);
+/* Who opens one, or wants its bytes. */
+void pw_why_foreign_wait(struct pw_chain *chain, const struct pw_wait_row *wait);
+/* An id that somebody is opening; false: nobody is. */
+bool pw_why_opened(struct pw_chain *chain, const char *text);
+/* False: it is not known here. */
+bool pw_why_other_host(struct pw_chain *chain, uint32_t number);
 /* Everything that the threads of a session wait for; false: nothing. What was gone through before is not again. why_process.c */
 bool pw_why_session(struct pw_chain *chain, struct pw_dsession *session);
 /* A name that nobody has bound, of the asker's tenant or, for operators, of any: who waits for it; false: nobody. */

@@ -75,9 +75,9 @@ enum pw_status pw_why_host_asked(struct pw_chain *chain, uint32_t host)
         char what[40], waits[120];
 
         if (host != daemon->host)
-                return pw_error_set(chain->lister->err, PW_NOT_FOUND,
-                                    "h%u: this host is h%u, it knows no other: `pathways why h%u`", host,
-                                    daemon->host, daemon->host);
+                return pw_why_other_host(chain, host) ? PW_OK :
+                       pw_error_set(chain->lister->err, PW_NOT_FOUND, "h%u: this host is h%u, and knows no such one: "
+                                    "`pathways why h%u`, `pathways hosts`", host, daemon->host, daemon->host);
         snprintf(what, sizeof what, "host h%u", host);
         why_memory(chain, what);
         why_queue(chain, what);

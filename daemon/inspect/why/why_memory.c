@@ -314,18 +314,12 @@ static void why_quota(struct pw_chain *chain, const struct pw_tenant *tenant, co
         why_largest(chain, (struct place){ HOST_MEMORY, tenant->name, "a larger --quota", lack->bytes }, what);
 }
 
-void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
+void pw_why_room(struct pw_chain *chain, const struct pw_tenant *tenant, uint64_t token)
 {
         struct pw_daemon *daemon = chain->lister->daemon;
-        struct pw_room_lack lack = pw_store_room_lack(daemon->store, wait->token);
-        char what[120], waits[64], size[16];
+        struct pw_room_lack lack = pw_store_room_lack(daemon->store, token);
+        char what[120];
 
-        snprintf(what, sizeof what, "thread %u of %s", wait->thread, wait->session->client);
-        if (wait->bytes)
-                snprintf(waits, sizeof waits, "room of %s in host memory", pw_size_format(wait->bytes, size));
-        else
-                snprintf(waits, sizeof waits, "a slot for a value without room");
-        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wait->since_us, "" });
         snprintf(what, sizeof what, "host memory h%u", daemon->host);
         if (lack.kind == PW_LACK_NOTHING)
                 pw_chain_link(chain,
@@ -341,5 +335,18 @@ void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
         else if (lack.kind == PW_LACK_MEMORY)
                 why_largest(chain, (struct place){ HOST_MEMORY, NULL, "a larger --host-memory", lack.bytes }, what);
         else
-                why_quota(chain, wait->session->tenant, &lack);
+                why_quota(chain, tenant, &lack);
+}
+
+void pw_why_host_memory(struct pw_chain *chain, const struct pw_wait_row *wait)
+{
+        char what[120], waits[64], size[16];
+
+        snprintf(what, sizeof what, "thread %u of %s", wait->thread, wait->session->client);
+        if (wait->bytes)
+                snprintf(waits, sizeof waits, "room of %s in host memory", pw_size_format(wait->bytes, size));
+        else
+                snprintf(waits, sizeof waits, "a slot for a value without room");
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, wait->since_us, "" });
+        pw_why_room(chain, wait->session->tenant, wait->token);
 }

@@ -99,6 +99,8 @@ uint8_t *pw_replica_bytes(const struct pw_replica *replica)
         return replica->object ? replica->freezer->segment->map.base + replica->described.room_offset : NULL;
 }
 
+uint64_t pw_replica_token(const struct pw_replica *replica) { return replica->token; }
+
 static void end_replica(struct pw_daemon *daemon, struct pw_replica *replica)
 {
         pw_freezer_let_go(daemon, replica->object);

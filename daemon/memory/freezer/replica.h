@@ -27,6 +27,8 @@ PW_MUST_CHECK enum pw_status pw_replica_ask(struct pw_daemon *daemon, const stru
                                             struct pw_replica **ret_replica, struct pw_error *ret_err);
 /* Where its bytes are to be written; NULL: there is no room yet. Its pages are there. Good until it is done or given up. */
 uint8_t *pw_replica_bytes(const struct pw_replica *replica);
+/* By which its room is waited for (pw_store_room_lack()); 0: it has it. */
+uint64_t pw_replica_token(const struct pw_replica *replica);
 /* All bytes are written, and nobody writes there any more: they are those of `proxy` from now on (pw_store_proxy_back()); that was
  * found by pw_store_proxy_find() in this turn, NULL where it was not. The replica is no more then, whatever is returned. Errors:
  * PW_GONE (the proxy wants none), PW_SHAPE, PW_NO_MEMORY. */

@@ -23,6 +23,7 @@ struct pw_pulling {
         struct pw_pulling_request request;
         struct pw_pull *pull;        /* NULL: it has failed */
         uint64_t number;             /* of its offer */
+        uint64_t began_us;
         bool whole, ended;
         uint32_t users;              /* the pull and the offer: who has the room */
 };
@@ -53,6 +54,7 @@ enum pw_status pw_pulling_begin(struct pw_peers *peers, const struct pw_pulling_
         pulling->offered = (struct pw_offered){ .at = request->to, .bytes = request->bytes, .let_go = offer_left };
         pulling->peers = peers;
         pulling->request = *request;
+        pulling->began_us = begin.now_us;
         status = request->lender ? pw_pull_source_offer(peers->source, &offer, &pulling->number, ret_err)
                                  : pw_error_set(ret_err, PW_HOST_LOST, "no host lends it to this one any more");
         if (status != PW_OK) {
@@ -93,6 +95,20 @@ void pw_pulling_renewed(struct pw_pulling *pulling, uint32_t host)
         if (pulling->pull)
                 pw_pull_renewed(pulling->peers->pulls, pulling->pull, host);
         pulling->peers->daemon->loop.more = true;
+}
+
+struct pw_pulling_seen pw_pulling_see(const struct pw_pulling *pulling)
+{
+        struct pw_pulling_seen seen = { .began_us = pulling->began_us, .came_us = pulling->began_us };
+        struct pw_pull_row row;
+
+        if (!pulling->pull)
+                return seen;
+        pw_pull_row(pulling->pull, &row);
+        seen.source = row.state == PW_PULL_PULLING ? row.source : 0;
+        seen.here_bytes = pw_min_u64(row.bytes, (uint64_t)row.chunks_here * PW_PULL_CHUNK_BYTES);
+        seen.came_us = row.progress_us;
+        return seen;
 }
 
 /* All of it is here: others may have it from here, also when its home is lost. */

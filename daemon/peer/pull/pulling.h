@@ -29,6 +29,8 @@ void pw_pulling_end(struct pw_pulling *pulling);
 /* `host` holds the replica for this host again. */
 void pw_pulling_renewed(struct pw_pulling *pulling, uint32_t host);
 
+struct pw_pulling_seen pw_pulling_see(const struct pw_pulling *pulling);
+
 /* The cores, and bulk streams. Errors: PW_NO_MEMORY, PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_pulling_open(struct pw_peers *peers, struct pw_error *ret_err);
 /* `host` said something about pulls. Errors: give the host up. */

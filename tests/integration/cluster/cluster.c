@@ -32,7 +32,8 @@ int cluster_set_up(void **state)
 
 void cluster_launch(struct cluster *cluster, int i, const char *name, bool founds)
 {
-        const char *args[24] = { IT_SMALL, "--lease", "400ms", "--cluster", "ants", "--metadata", cluster->server.address,
+        const char *lease = cluster->lease ? cluster->lease : "400ms";
+        const char *args[24] = { IT_SMALL, "--lease", lease, "--cluster", "ants", "--metadata", cluster->server.address,
                                  "--host-name", name ? name : names[i] };
         int count = 14;
         char address[300];

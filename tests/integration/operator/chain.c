@@ -51,9 +51,9 @@ void it_chain_expect(struct it_host *host, const char *what, const char *texts)
 
 char *it_id_of(struct pw_future *future, char text[PW_ID_TEXT_BYTES]) { return pw_id_format(pw_future_id(future), text); }
 
-struct it_child it_start(struct it_host *host, int (*work)(void *, int))
+struct it_child it_start_child(void *context, int (*work)(void *, int))
 {
-        struct it_child child = it_fork(work, host);
+        struct it_child child = it_fork(work, context);
         char byte;
 
         it_read(&child, &byte, 1);

@@ -12,6 +12,6 @@ bool it_chain_has(const char *chain, const char *texts);
 void it_chain_expect(struct it_host *host, const char *what, const char *texts);
 char *it_id_of(struct pw_future *future, char text[PW_ID_TEXT_BYTES]);
 /* A child that has written its first byte. */
-struct it_child it_start(struct it_host *host, int (*work)(void *, int));
+struct it_child it_start_child(void *context, int (*work)(void *, int));
 
 #endif

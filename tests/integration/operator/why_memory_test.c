@@ -56,7 +56,7 @@ static void host_memory_that_is_full(void **state)
         void *data;
 
         it_ok(pw_create(host->session, 40 * MIB, NULL, &held, &data, IT_ERR));
-        child = it_start(host, put_too_much);
+        child = it_start_child(host, put_too_much);
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
         snprintf(expected, sizeof expected,
                  "room of |in host memory|host memory h0: waits for |more than is free; remedy: the object below is enough; or a "
@@ -85,7 +85,7 @@ static void what_is_enough(void **state)
                 it_ok(pw_create(host->session, (6 + i) * MIB, NULL, &held[i], &data, IT_ERR));
         for (uint32_t i = 0; i < 500; i++)
                 it_ok(pw_create(host->session, 16384, NULL, &small[i], &data, IT_ERR));
-        child = it_start(host, put_too_much);
+        child = it_start_child(host, put_too_much);
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
         it_chain_expect(host, pid,
                         "more than is free; remedy: the |objects below together, |MiB, are enough; or a larger --host-memory|9 "
@@ -108,8 +108,8 @@ static void host_memory_of_sessions_that_ended(void **state)
 {
         static const char had[] = "host memory h0: waits for 40 MiB that ended sessions had, into which processes";
         struct it_host *host = *state;
-        struct it_child vandals[2] = { it_start(host, spoil_its_ring), it_start(host, spoil_its_ring) },
-                child = it_start(host, put_too_much);
+        struct it_child vandals[2] = { it_start_child(host, spoil_its_ring), it_start_child(host, spoil_its_ring) },
+                child = it_start_child(host, put_too_much);
         char expected[200], *chain;
 
         snprintf(expected, sizeof expected, "room of |%s| may still write; remedy: end them: `kill ", had);

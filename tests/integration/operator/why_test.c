@@ -193,7 +193,7 @@ static void a_loop_of_runs(void **state)
 {
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct it_child child = it_start(host, leave_unsealed);
+        struct it_child child = it_start_child(host, leave_unsealed);
         struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
         struct pw_future *input, *next;
         uint64_t first;
@@ -224,7 +224,7 @@ static void a_loop_of_runs(void **state)
 static void an_input_that_nobody_seals(void **state)
 {
         struct it_host *host = *state;
-        struct it_child child = it_start(host, leave_unsealed);
+        struct it_child child = it_start_child(host, leave_unsealed);
         struct pw_slice *slice = it_slice(host->session, 1, 1);
         struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_SCALAR, NULL);
         struct pw_future *input, *result, *next;
@@ -256,7 +256,7 @@ static void an_input_that_nobody_seals(void **state)
 static void a_name_that_nobody_binds(void **state)
 {
         struct it_host *host = *state;
-        struct it_child child = it_start(host, look_up);
+        struct it_child child = it_start_child(host, look_up);
         struct pw_future *late = it_put_scalar(host->session, 1);
         char pid[32];
 
@@ -271,7 +271,7 @@ static void a_name_that_nobody_binds(void **state)
         it_chain_expect(host, pid, "no such process");
         it_ok(pw_unname(host->session, "late", IT_ERR));
         pw_unref(late);
-        child = it_start(host, wait_in_disguise);
+        child = it_start_child(host, wait_in_disguise);
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
         it_chain_expect(host, pid, "0 a?[31m?b[|name late to be bound");
         it_reap(&child, SIGKILL);
@@ -281,7 +281,7 @@ static void a_name_that_nobody_binds(void **state)
 static void a_shape_function_that_does_not_end(void **state)
 {
         struct it_host *host = *state;
-        struct it_child child = it_start(host, compile_endlessly);
+        struct it_child child = it_start_child(host, compile_endlessly);
         char pid[32];
 
         snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
@@ -356,7 +356,7 @@ static void a_describing_executor_that_is_stopped(void **state)
         char what[64], expected[120];
 
         assert_int_equal(kill(pid, SIGSTOP), 0);
-        child = it_start(host, compile_endlessly);
+        child = it_start_child(host, compile_endlessly);
         snprintf(what, sizeof what, "pid %d", (int)child.pid);
         snprintf(expected, sizeof expected,
                  "the shapes of broken/endless|the describing executor: waits for its executor, process %d, which is stopped",
