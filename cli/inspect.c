@@ -5,7 +5,9 @@
 static const struct pw_column object_columns[] = {
         { .key = "id" }, { .key = "names", .heading = "named" }, { .key = "state" }, { .key = "mark" },
         { .key = "dtype", .heading = "type", .format = PW_CELL_TYPE, .other = "dims" }, { .key = "bytes", .format = PW_CELL_SIZE },
-        { .key = "where" }, { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION }, { .key = "refs" },
+        { .key = "where" }, { .key = "home" }, { .key = "lender" },
+        { .key = "pulled_bytes", .heading = "pulled", .format = PW_CELL_SIZE },
+        { .key = "age_us", .heading = "age", .format = PW_CELL_DURATION }, { .key = "refs" },
         { .key = "tenant" }, { .key = "charged" }, { .key = "host_bytes", .heading = "host", .format = PW_CELL_SIZE },
         { .key = "device_bytes", .heading = "device", .format = PW_CELL_SIZE }, { .key = "producer" }, { .key = "run" },
         { .key = "program" }, { .key = "result" }, { .key = "node" }, { .key = "status" }, { .key = "error" },

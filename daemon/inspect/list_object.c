@@ -101,13 +101,15 @@ static void list_sleeper(void *context, const struct pw_wait_row *wait)
         struct listed *listed = context;
         struct pw_rows *rows = listed->lister->rows;
 
-        if (wait->kind != PW_WAIT_KIND_OBJECT || wait->segment != listed->object->segment || wait->slot != listed->object->slot ||
+        if ((wait->kind != PW_WAIT_KIND_OBJECT && wait->kind != PW_WAIT_KIND_BYTES) ||
+            wait->segment != listed->object->segment || wait->slot != listed->object->slot ||
             wait->session->tenant != listed->lister->session->tenant)
                 return;
         begin_part(rows, "waiter");
-        pw_rows_text(rows, "kind", "thread");
+        pw_rows_text(rows, "kind", wait->kind == PW_WAIT_KIND_BYTES ? "bytes" : "thread");
         pw_rows_text(rows, "waiter", "%s", wait->session->client);
-        pw_rows_number(rows, "thread", wait->thread);
+        if (wait->thread)
+                pw_rows_number(rows, "thread", wait->thread);
 }
 
 static void list_waiting_run(void *context, const struct pw_run *run, uint32_t input)

@@ -8,7 +8,9 @@
 #include "daemon/inspect/term.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
+#include "daemon/peer/peers.h"
 #include "store/object.h"
+#include "store/proxy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +33,28 @@ static void add_name(void *context, const struct pw_ref_row *row)
                                                 names->used ? "," : "", row->name);
 }
 
+static bool is_elsewhere(const struct pw_lister *lister, const struct pw_object_row *row)
+{
+        return row->object && row->object->proxied && pw_store_proxy_elsewhere(lister->daemon->store, row->object);
+}
+
+/* Of another host: where its bytes are, or, not decided, who has it. */
+static void describe_place(struct pw_lister *lister, const struct pw_object_row *row)
+{
+        struct pw_borrowing_seen seen = { .lender = 0 };
+        uint32_t lender = pw_borrowing_see(lister->daemon, row->tenant, row->id, &seen) ? seen.lender : 0;
+
+        if (pw_word_state(row->word) == PW_ENTRY_READY && !is_elsewhere(lister, row))
+                pw_rows_text(lister->rows, "where", "h%u, of h%u", lister->daemon->host, pw_id_host(row->id));
+        else
+                pw_rows_text(lister->rows, "where", "h%u, not here", lender ? lender : pw_id_host(row->id));
+        pw_rows_text(lister->rows, "home", "h%u", pw_id_host(row->id));
+        if (lender)
+                pw_rows_text(lister->rows, "lender", "h%u", lender);
+        if (seen.pulls && is_elsewhere(lister, row))
+                pw_rows_number(lister->rows, "pulled_bytes", seen.pull.here_bytes);
+}
+
 static void describe_value(struct pw_lister *lister, const struct pw_object_row *row)
 {
         const struct pw_shard_list *list = pw_find_shards(lister->daemon, row);
@@ -42,6 +66,10 @@ static void describe_value(struct pw_lister *lister, const struct pw_object_row 
                 pw_rows_text(rows, "dtype", "%s", pw_dtype_text(list->dtype));
                 pw_rows_text(rows, "dims", "%s", pw_dims_format(&list->dims, dims, sizeof dims));
                 pw_rows_number(rows, "shards", list->shard_count);
+                if (row->object && row->object->proxied) {
+                        describe_place(lister, row);
+                        return;
+                }
                 if (list->shards[0].device.device == PW_SHARD_IN_HOST) {
                         pw_rows_text(rows, "where", "h%u, moved there", list->shards[0].device.host);
                         return;
@@ -56,15 +84,21 @@ static void describe_value(struct pw_lister *lister, const struct pw_object_row 
                 pw_rows_text(rows, "dtype", "%s", pw_dtype_text(described.dtype));
                 pw_rows_text(rows, "dims", "%s", pw_dims_format(&described.dims, dims, sizeof dims));
         }
-        pw_rows_text(rows, "where", "h%u", lister->daemon->host);
+        if (row->object && row->object->proxied)
+                describe_place(lister, row);
+        else
+                pw_rows_text(rows, "where", "h%u", lister->daemon->host);
 }
 
 /* What else a holder has to know of it. */
-static const char *mark_text(uint64_t word)
+static const char *mark_text(const struct pw_lister *lister, const struct pw_object_row *row)
 {
+        uint64_t word = row->word;
         uint32_t flags = pw_word_flags(word);
         bool ready = pw_word_state(word) == PW_ENTRY_READY;
 
+        if (is_elsewhere(lister, row))
+                return "elsewhere";
         if (ready && flags & PW_ENTRY_SHARDED && flags & PW_ENTRY_MOVING)
                 return "moving";
         if (flags & PW_ENTRY_DONATED)
@@ -82,7 +116,7 @@ void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row)
         pw_rows_text(rows, "state", "%s", state_text(row->word));
         pw_rows_number(rows, "bytes", pw_word_state(row->word) == PW_ENTRY_READY ? row->bytes : 0);
         pw_rows_text(rows, "names", "%s", names.text);
-        pw_rows_text(rows, "mark", "%s", mark_text(row->word));
+        pw_rows_text(rows, "mark", "%s", mark_text(lister, row));
         pw_rows_number(rows, "age_us", lister->now_us - pw_min_u64(lister->now_us, row->charge.since_us));
         describe_value(lister, row);
 }

@@ -133,6 +133,18 @@ static void an_open_without_an_answer(void **state)
         pw_unref(future);
 }
 
+/* Where the object of host anna is, as host bert sees it. */
+static void expect_cells(struct it_host *host, const char *id, const char *where, const char *mark)
+{
+        struct pw_listing *listing = it_list(host->session, "object", id);
+
+        assert_string_equal(it_text(listing, 0, "where"), where);
+        assert_string_equal(it_text(listing, 0, "mark"), mark);
+        assert_string_equal(it_text(listing, 0, "home"), "h1");
+        assert_string_equal(it_text(listing, 0, "lender"), "h1");
+        pw_listing_free(listing);
+}
+
 /* Its bytes are there, and their host does not send them. */
 static void bytes_that_do_not_come(void **state)
 {
@@ -149,6 +161,7 @@ static void bytes_that_do_not_come(void **state)
         it_ok(pw_open(host->session, errand.id, &opened, IT_ERR));
         it_chain_expect(host, it_id_of(future, id), "the bytes of object|somebody here to read them: they are 3 MiB, on host anna|"
                         "held by");
+        expect_cells(host, id, "h1, not here", "elsewhere");
         assert_int_equal(kill(cluster->hosts[0].pid, SIGSTOP), 0);
         child = it_start_child(&errand, get_it);
         it_chain_expect(host, pid_of(&child, pid), "0 |waits for the bytes of object|1 the bytes of object|host anna (h1) to name|"
@@ -157,6 +170,7 @@ static void bytes_that_do_not_come(void **state)
         assert_int_equal(kill(cluster->hosts[0].pid, SIGCONT), 0);
         assert_int_equal(it_reap(&child, 0), 0);
         it_chain_expect(host, id, "0 object|held by");
+        expect_cells(host, id, "h2, of h1", "");
         pw_unref(opened);
         pw_unref(future);
 }
