@@ -26,7 +26,7 @@ example_losses = examples/common/losses.c examples/common/losses.h
 EXTRA_DIST += examples/common/daemon.sh
 
 # examples/cluster
-EXTRA_DIST += examples/cluster/README.md examples/cluster/certificates.sh
+EXTRA_DIST += examples/cluster/README.md examples/cluster/certificates.sh examples/cluster/daemonset.yaml
 
 # examples/kmeans
 noinst_LTLIBRARIES += examples/kmeans/kmeans.la
