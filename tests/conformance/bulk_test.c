@@ -38,6 +38,8 @@ static void test_value(void **state)
                 assert_int_equal(pair_await(&pair, pair.beta, i + 9), PW_OK);
         }
         assert_memory_equal(pair.from, pair.to, VALUE_BYTES);
+        assert_int_equal(pair.alpha->traffic.bulk_in, VALUE_BYTES);
+        assert_int_equal(pair.beta->traffic.bulk_out, VALUE_BYTES);
         assert_int_equal(pair.came_count, 2);
         pair_remove(&pair);
 }

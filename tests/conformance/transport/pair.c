@@ -18,6 +18,15 @@ bool pw_peers_address(const struct pw_host *host, uint32_t turn, char address[PW
         return true;
 }
 
+void pw_peers_count(struct pw_peers *peers, uint32_t number, const struct pw_traffic *more)
+{
+        struct side *side = pw_container_of(peers, struct side, peers);
+
+        assert_int_equal(number, side->link->params.host);
+        side->traffic.bulk_in += more->bulk_in;
+        side->traffic.bulk_out += more->bulk_out;
+}
+
 uint64_t pw_boot_us(void) { return pw_now_us(); }
 
 static void told(void *context, uint64_t number, enum pw_status status)

@@ -21,6 +21,7 @@ struct side {
         struct pw_bulk *bulk;
         uint32_t told[NUMBERS];
         enum pw_status status[NUMBERS];
+        struct pw_traffic traffic; /* of values, with the other one */
 };
 struct pair {
         struct place place;
