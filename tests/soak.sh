@@ -27,6 +27,8 @@ pipelines  tests/world/pipeline_test              PW_WORLD_SEEDS     10000
 shares     tests/integration/client/share_test   PW_SHARE_US        20000000
 links      cluster/link/link_seeds_test           PW_LINK_SEEDS      20000
 borrowing  tests/world/cluster/borrow_world_test  PW_BORROW_SEEDS    10000
+exchange   tests/integration/cluster/fault_test PW_EXCHANGE        200
+handed     tests/integration/cluster/handing_test PW_HANDED         1000000
 pulls      tests/world/cluster/pull_world_test    PW_PULL_SEEDS      20000
 names      store/name/name_world_test             PW_NAME_SEEDS      100000
 clients    tests/integration/client/clients_test  PW_CLIENTS         10000

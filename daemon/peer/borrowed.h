@@ -24,7 +24,7 @@ struct pw_borrowed {
         struct pw_cell cell;        /* there */
         bool handed_out;            /* those who waited for the slot have been answered */
         struct pw_error unmade;     /* why there is no slot; status PW_OK: it is being made, or there */
-        struct pw_list openers;     /* struct pw_opening: they wait for the slot */
+        struct pw_list openers;     /* struct pw_opening: they wait for the slot; or for its end, to open the object anew */
         struct pw_list fetches;     /* struct pw_fetching: they wait for the bytes */
         /* What is known of it; `value` and `text` lie in `own`. */
         struct pw_talk_known known;
@@ -48,6 +48,8 @@ void pw_opening_answer(struct pw_peers *peers, uint64_t opener, struct pw_borrow
 /* Those of `session`, or of all (NULL), that wait. */
 void pw_opening_each_wait(const struct pw_peers *peers, const struct pw_dsession *session,
                           void (*row)(void *, const struct pw_wait_row *), void *context);
+/* Those in the list open the object anew: the slot that they were answered with has ended. */
+void pw_opening_open_anew(struct pw_peers *peers, struct pw_list *openers, struct pw_id id);
 void pw_opening_done(struct pw_peers *peers);
 
 /* --- fetching.c: where its bytes come from ------------------------------------------------------------------------------------ */
@@ -74,8 +76,8 @@ void pw_fetching_each_wait(const struct pw_peers *peers, const struct pw_dsessio
 struct pw_borrowed *pw_borrowed_of(const struct pw_peers *peers, uint64_t number); /* NULL: it is no more */
 /* Its slot; NULL: there is none, or the store has freed it and is about to say so. */
 struct pw_object *pw_borrowed_object(const struct pw_borrowed *borrowed);
-/* The store has freed the slot: it is no more, unless a thread has a room of it. */
-void pw_borrowed_freed(struct pw_borrowed *borrowed);
+/* The store has let go of its slot, and is about to say so by PW_STORE_FREE_PROXY: nobody can hold it any more. */
+bool pw_borrowed_ends(const struct pw_borrowed *borrowed);
 /* Do what the core wants. */
 void pw_borrowing_act(struct pw_peers *peers);
 /* It is READY, and its bytes are not here. Errors of the store stay in the entry. */

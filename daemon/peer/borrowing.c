@@ -210,21 +210,25 @@ void pw_borrowed_settle(struct pw_borrowed *borrowed)
         free(borrowed);
 }
 
-void pw_borrowed_freed(struct pw_borrowed *borrowed)
+bool pw_borrowed_ends(const struct pw_borrowed *borrowed) { return borrowed->object && !pw_borrowed_object(borrowed); }
+
+/* The store has freed the slot. */
+static void freed(struct pw_daemon *daemon, uint64_t number)
 {
+        struct pw_borrowed *borrowed = pw_borrowed_of(daemon->peers, number);
+        struct pw_list openers;
+        struct pw_id id;
+
+        if (!borrowed)
+                return;
+        id = borrowed->id;
+        pw_list_init(&openers);
+        pw_list_splice(&openers, &borrowed->openers);
         borrowed->object = NULL;
         pw_fetching_stop(borrowed);
         pw_fetching_answer(borrowed, NULL);
         pw_borrowed_settle(borrowed);
-}
-
-static void freed(struct pw_daemon *daemon, uint64_t number)
-{
-        struct pw_borrowed *borrowed = pw_borrowed_of(daemon->peers, number);
-
-        if (!borrowed || !borrowed->object)
-                return; /* it was seen before */
-        pw_borrowed_freed(borrowed);
+        pw_opening_open_anew(daemon->peers, &openers, id);
         pw_borrowing_act(daemon->peers);
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 struct pw_opening {
-        struct pw_list link;  /* in the openers of what has no slot yet; else alone: the core has it */
+        struct pw_list link;  /* in the openers of what has no slot yet, or loses it; else alone: the core has it */
         struct pw_list of_all; /* in peers->opening */
         uint64_t number;
         uint32_t session;
@@ -65,7 +65,7 @@ void pw_opening_answer(struct pw_peers *peers, uint64_t opener, struct pw_borrow
                 answer(peers, opening, NULL, why);
         else if (borrowed->unmade.status != PW_OK)
                 answer(peers, opening, NULL, &borrowed->unmade);
-        else if (borrowed->handed_out)
+        else if (borrowed->handed_out && !pw_borrowed_ends(borrowed))
                 answer(peers, opening, borrowed, NULL);
         else
                 pw_list_append(&borrowed->openers, &opening->link);
@@ -99,34 +99,14 @@ static enum pw_status check_tenant(const struct pw_dsession *session, struct pw_
                             "the user a name on this host, the same on all", session->tenant->name);
 }
 
-/* What the store has freed, and is about to say so, nobody can hold: it is opened anew. */
-static void forget_freed(struct pw_peers *peers, struct pw_id id, const char *tenant)
-{
-        struct pw_proxy *proxy = pw_borrow_find(peers->borrow, id, tenant);
-        struct pw_proxy_row row;
-        struct pw_borrowed *borrowed;
-
-        if (!proxy)
-                return;
-        pw_proxy_row(proxy, &row);
-        borrowed = row.place;
-        if (!borrowed->object || pw_borrowed_object(borrowed))
-                return;
-        pw_borrowed_freed(borrowed);
-        pw_borrowing_act(peers);
-}
-
-static enum pw_status begin(struct pw_dsession *session, struct pw_opening *opening, struct pw_id id, uint64_t until_us,
-                            struct pw_error *ret_err)
+static enum pw_status ask(struct pw_dsession *session, struct pw_opening *opening, struct pw_id id, struct pw_error *ret_err)
 {
         struct pw_peers *peers = session->daemon->peers;
         struct pw_borrow_request ask = { .id = id, .tenant = session->tenant->name, .opener = opening->number,
-                                         .until_us = boot_of(until_us), .now_us = pw_boot_us() };
+                                         .until_us = boot_of(opening->until_us), .now_us = pw_boot_us() };
         struct pw_proxy_row row;
         struct pw_proxy *proxy;
         enum pw_status status = check_tenant(session, ret_err);
-
-        forget_freed(peers, id, session->tenant->name);
 
         if (status == PW_OK && pw_id_host(id) != session->daemon->host && !pw_hosts_get(&peers->hosts, pw_id_host(id)))
                 status = pw_error_set(ret_err, PW_NOT_FOUND, "host h%u is not known here: see pathways hosts", pw_id_host(id));
@@ -139,13 +119,22 @@ static enum pw_status begin(struct pw_dsession *session, struct pw_opening *open
         return PW_OK;
 }
 
+static void begin(struct pw_dsession *session, struct pw_opening *opening, struct pw_id id)
+{
+        char text[PW_ID_TEXT_BYTES];
+        struct pw_error err;
+        enum pw_status status = ask(session, opening, id, &err);
+
+        if (status == PW_OK || status == PW_NOT_READY)
+                return;
+        pw_error_prefix(&err, "%s", pw_id_format(id, text));
+        answer(session->daemon->peers, opening, NULL, &err);
+}
+
 void pw_opening_open(struct pw_dsession *session, uint64_t request, struct pw_id id, uint64_t until_us)
 {
         struct pw_peers *peers = session->daemon->peers;
         struct pw_opening *opening = malloc(sizeof *opening);
-        char text[PW_ID_TEXT_BYTES];
-        struct pw_error err;
-        enum pw_status status;
 
         if (!opening || !pw_table_put(&peers->openings, peers->next_opening + 1, opening)) {
                 free(opening);
@@ -157,13 +146,20 @@ void pw_opening_open(struct pw_dsession *session, uint64_t request, struct pw_id
         pw_list_init(&opening->link);
         pw_list_init(&opening->of_all);
         pw_list_append(&peers->opening, &opening->of_all);
-        status = begin(session, opening, id, until_us, &err);
-        if (status != PW_OK && status != PW_NOT_READY) {
-                pw_error_prefix(&err, "%s", pw_id_format(id, text));
-                answer(peers, opening, NULL, &err);
-        }
+        begin(session, opening, id);
         pw_borrowing_act(peers);
         session->daemon->loop.more = true;
+}
+
+/* A session that has ended has no opening. */
+void pw_opening_open_anew(struct pw_peers *peers, struct pw_list *openers, struct pw_id id)
+{
+        struct pw_opening *opening;
+
+        pw_list_each(openers, opening, struct pw_opening, link) {
+                pw_list_remove(&opening->link);
+                begin(pw_session_get(&peers->daemon->registry, opening->session), opening, id);
+        }
 }
 
 void pw_opening_session_end(struct pw_dsession *session)

@@ -49,6 +49,13 @@ tests_integration_client_vandal_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/cluster/objects_test
 tests_integration_cluster_objects_test_SOURCES = tests/integration/cluster/objects_test.c $(integration_cluster) $(integration_sources)
 tests_integration_cluster_objects_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/fault_test
+tests_integration_cluster_fault_test_SOURCES = tests/integration/cluster/fault_test.c tests/integration/cluster/trader.c \
+	tests/integration/cluster/trader.h $(integration_cluster) $(integration_sources)
+tests_integration_cluster_fault_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/handing_test
+tests_integration_cluster_handing_test_SOURCES = tests/integration/cluster/handing_test.c $(integration_cluster) $(integration_sources)
+tests_integration_cluster_handing_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/hosts_test
 tests_integration_cluster_hosts_test_SOURCES = tests/integration/cluster/hosts_test.c $(integration_cluster) \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_metrics) $(integration_sources)

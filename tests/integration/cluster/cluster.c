@@ -106,6 +106,15 @@ void cluster_end(struct cluster *cluster, int i)
         assert_int_equal(it_host_end(&cluster->hosts[i], SIGTERM), 0);
 }
 
+void cluster_kill(struct cluster *cluster, int i)
+{
+        struct it_host *host = &cluster->hosts[i];
+
+        assert_int_equal(it_host_end(host, SIGKILL), 128 + SIGKILL);
+        pw_close(host->session);
+        host->session = NULL;
+}
+
 struct cell { const char *key, *text; };
 
 static bool cell_is(const struct pw_listing *listing, void *context)

@@ -96,9 +96,7 @@ static void who_is_killed_is_given_up_and_comes_back(void **state)
         start(cluster, 3);
         epoch = of_host(cluster, 0, "bert", "epoch");
         term = of_host(cluster, 0, "bert", "term");
-        pw_close(cluster->hosts[1].session);
-        cluster->hosts[1].session = NULL;
-        it_host_end(&cluster->hosts[1], SIGKILL);
+        cluster_kill(cluster, 1);
         cluster_until_link(cluster, 0, 1, "away");
         cluster_until_link(cluster, 2, 1, "away");
         cluster_until_link(cluster, 0, 2, "up");

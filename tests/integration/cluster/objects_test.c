@@ -189,17 +189,15 @@ static void a_lost_host_ends_what_it_had(void **state)
         pending = open_at(cluster, 1, made);
         kept = put(cluster, 0, "stays", 5);
         whole = open_at(cluster, 1, kept);
-        it_host_end(&cluster->hosts[0], SIGKILL);
+        cluster_kill(cluster, 0);
         assert_int_equal(pw_get(pending, IT_LONG, &view, &err), PW_HOST_LOST);
         assert_non_null(strstr(err.text, "host"));
         expect_bytes(whole, "stays", 5);
-        pw_unref(made);
-        pw_unref(kept);
         pw_unref(pending);
         pw_unref(whole);
+        pw_unref(made);
+        pw_unref(kept);
         until_objects(cluster, 1, 0);
-        pw_close(cluster->hosts[0].session);
-        cluster->hosts[0].session = NULL; /* it ended with its host */
 }
 
 /* A value of its own for each place and size. */
@@ -268,9 +266,8 @@ static void a_replica_outlives_its_home(void **state)
         future = put(cluster, 0, bytes, COUNT);
         replica = open_at(cluster, 1, future);
         expect_bytes(replica, bytes, COUNT);
-        it_host_end(&cluster->hosts[0], SIGKILL);
-        pw_close(cluster->hosts[0].session);
-        cluster->hosts[0].session = NULL;
+        cluster_kill(cluster, 0);
+        pw_unref(future);
         cluster_until_link(cluster, 1, 0, "away");
         cluster_until_link(cluster, 2, 0, "away");
         found = open_at(cluster, 2, replica);
