@@ -16,12 +16,13 @@
 #define QUEUE_BYTES (4u << 20) /* that a host has not taken, at most: then frames wait in its link */
 
 struct pw_peer_call {
-        struct pw_list link;     /* in `over` or `failed` of the peers; else alone */
+        struct pw_list link;     /* in `silent`, `over` or `failed` of the peers; else alone */
         struct pw_peers *peers;
         uint64_t number;
         struct pw_peer *peer;    /* whose it is; NULL: of one that came, and did not say so yet */
         struct pw_dial *dial;    /* while it is called */
         struct pw_control_stream *stream;
+        uint64_t hello_until_us; /* CLOCK_MONOTONIC; of one that came: until then it has said who it is */
         char proven[PW_HOST_NAME_MAX + 1]; /* the name that its certificate has; "": its proof names nobody */
         uint64_t bytes_in, bytes_out;
 };
@@ -95,8 +96,10 @@ static void hear_hello(struct pw_peer_call *call, const struct pw_hello *hello)
                 status = pw_peer_hello(call->peer, call->number, hello, proven, pw_boot_us(), &err);
         else
                 status = pw_hosts_hello(&peers->hosts, call->number, hello, proven, pw_boot_us(), &call->peer, &err);
-        if (status == PW_OK)
+        if (status == PW_OK) {
+                pw_list_remove(&call->link); /* it is silent no more */
                 return;
+        }
         if (status == PW_BUSY || status == PW_NOT_FOUND || status == PW_NOT_READY) /* it calls again, and then it goes well */
                 pw_log(&peers->daemon->log, PW_LOG_DEBUG, "host put off name=%s reason=\"%s\"", hello->name, err.text);
         else
@@ -215,8 +218,13 @@ static void came(void *context, struct pw_pipe *pipe_take, const struct pw_greet
                 pw_pipe_free(pipe_take);
                 return;
         }
-        if (begin(call, pipe_take, greeting, &err) != PW_OK)
+        if (begin(call, pipe_take, greeting, &err) != PW_OK) {
                 end(call);
+                return;
+        }
+        call->hello_until_us = pw_now_us() + peers->daemon->settings.lease_us;
+        pw_list_append(&peers->silent, &call->link);
+        peers->daemon->loop.more = true;
 }
 
 static void refused(void *context, const struct pw_error *why)
@@ -387,6 +395,25 @@ bool pw_calls_turn(struct pw_peers *peers)
         pw_list_each(&peers->over, call, struct pw_peer_call, link)
                 call_free(call);
         return any;
+}
+
+uint64_t pw_calls_next_us(const struct pw_peers *peers)
+{
+        return pw_list_empty(&peers->silent) ? UINT64_MAX
+                                             : pw_list_first(&peers->silent, struct pw_peer_call, link)->hello_until_us;
+}
+
+void pw_calls_tick(struct pw_peers *peers, uint64_t now_us)
+{
+        struct pw_peer_call *call;
+
+        pw_list_each(&peers->silent, call, struct pw_peer_call, link) {
+                if (call->hello_until_us > now_us)
+                        return;
+                pw_complain(peers->daemon, PW_LOG_OTHERS, "connection refused reason=\"%s has not said who it is for a lease\"",
+                            name_of(call));
+                end(call);
+        }
 }
 
 void pw_calls_count(const struct pw_peers *peers, const struct pw_peer *peer, uint64_t *ret_out, uint64_t *ret_in)

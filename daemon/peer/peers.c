@@ -80,6 +80,7 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         peers->daemon = daemon;
         peers->fetches_us = UINT64_MAX;
         peers->observer = (struct pw_observer){ note, peers };
+        pw_list_init(&peers->silent);
         pw_list_init(&peers->over);
         pw_list_init(&peers->failed);
         pw_list_init(&peers->lent);
@@ -270,12 +271,14 @@ uint64_t pw_peers_next_us(const struct pw_daemon *daemon)
                 next_us = now_us + (next_us > boot_us ? next_us - boot_us : 0);
         if (peers->joined)
                 next_us = pw_min_u64(next_us, pw_bulk_next_us(peers->bulk));
-        return pw_min_u64(pw_min_u64(next_us, peers->fetches_us), pw_transport_next_us(peers->transport));
+        next_us = pw_min_u64(pw_min_u64(next_us, peers->fetches_us), pw_calls_next_us(peers));
+        return pw_min_u64(next_us, pw_transport_next_us(peers->transport));
 }
 
 void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         pw_transport_turn(daemon->peers->transport, now_us);
+        pw_calls_tick(daemon->peers, now_us);
         daemon->peers->fetches_us = pw_fetching_turn(daemon->peers, now_us);
         daemon->loop.more = true;
 }

@@ -32,6 +32,7 @@ struct pw_peers {
         struct pw_table traffic;       /* number of a host -> struct pw_traffic */
         struct pw_table calls;         /* number -> struct pw_peer_call */
         uint64_t next_call;
+        struct pw_list silent;         /* calls that came, and have not said who they are: those that came first are first */
         struct pw_list over;           /* calls that are freed at the end of the turn, when nothing of them is on the stack */
         struct pw_list failed;         /* calls that came to nothing at once: said in the next turn */
         uint64_t looked_us;            /* when rings were looked at for what is given back */

@@ -64,6 +64,14 @@ integration_tests += tests/integration/cluster/why_test
 tests_integration_cluster_why_test_SOURCES = tests/integration/cluster/why_test.c $(integration_cluster) \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_cluster_why_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/hostile_test tests/integration/cluster/stranger_test
+tests_integration_cluster_hostile_test_SOURCES = tests/integration/cluster/hostile_test.c daemon/peer/codec.c \
+	daemon/transport/greeting.c $(integration_cluster) $(integration_sources)
+tests_integration_cluster_hostile_test_LDADD = cluster/libcluster.la $(integration_libraries) wire/libwire.la base/libbase.la \
+	$(PROTOBUF_C_LIBS) $(HIREDIS_LIBS)
+tests_integration_cluster_stranger_test_SOURCES = tests/integration/cluster/stranger_test.c tests/integration/other.c \
+	tests/integration/other.h $(integration_cluster) $(integration_sources)
+tests_integration_cluster_stranger_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/names_test tests/integration/cluster/place_test
 tests_integration_cluster_names_test_SOURCES = tests/integration/cluster/names_test.c $(integration_cluster) $(integration_sources)
 tests_integration_cluster_names_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
