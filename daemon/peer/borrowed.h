@@ -32,6 +32,7 @@ struct pw_borrowed {
         /* Its bytes. */
         struct pw_replica *replica; /* room was asked for, or is there; until the proxy has it */
         struct pw_pulling *pulling; /* while any thread may have that room */
+        uint64_t slow_since_us;     /* CLOCK_MONOTONIC; its source was not in time, and is asked again since; 0: it was */
         struct pw_object *kept;     /* the replica that the proxy has, held for as long */
 };
 

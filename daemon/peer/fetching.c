@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#define SLOW_US 30000000u /* for so long what is not sent within a lease is asked for again */
+
 struct pw_fetching {
         struct pw_list link, of_all; /* of its object; peers->fetches */
         struct pw_borrowed *borrowed;
@@ -114,12 +116,30 @@ static void drop_replica(struct pw_borrowed *borrowed)
 
 static void want_bytes(struct pw_borrowed *borrowed, uint64_t until_us);
 
+/* A source that is there may be slow for a lease. Those that there are have been tried, and none was in time: once more, for those
+ * who still wait, and not for ever. */
+static bool is_tried_again(struct pw_borrowed *borrowed, enum pw_status status)
+{
+        uint64_t now_us = pw_now_us();
+
+        if (status != PW_DEADLINE || pw_list_empty(&borrowed->fetches))
+                return false;
+        if (!borrowed->slow_since_us)
+                borrowed->slow_since_us = now_us;
+        return now_us - borrowed->slow_since_us < SLOW_US;
+}
+
 /* All bytes were pulled, or they cannot be had now. */
 static void pulled(void *context, enum pw_status status, const struct pw_error *err)
 {
         struct pw_borrowed *borrowed = context;
         struct pw_error why;
 
+        if (is_tried_again(borrowed, status)) {
+                pw_pulling_end(borrowed->pulling); /* let_go() goes on */
+                return;
+        }
+        borrowed->slow_since_us = 0;
         if (status != PW_OK)
                 (void)!pw_error_set(&why, status, "%s", err->text);
         else if (!pw_borrowed_object(borrowed) || !pw_store_proxy_elsewhere(borrowed->peers->daemon->store, borrowed->object))
@@ -132,6 +152,16 @@ static void pulled(void *context, enum pw_status status, const struct pw_error *
                 pw_pulling_end(borrowed->pulling);
         pw_fetching_answer(borrowed, status == PW_OK ? NULL : &why);
         pw_borrowing_act(borrowed->peers);
+}
+
+/* Nobody waits any more but runs, maybe. */
+static void give_up_slow(struct pw_borrowed *borrowed)
+{
+        struct pw_error err;
+
+        borrowed->slow_since_us = 0;
+        (void)!pw_error_set(&err, PW_DEADLINE, "its bytes are on another host, and did not come in time: see pathways why");
+        pw_fetching_answer(borrowed, &err);
 }
 
 /* No thread has the room any more. */
@@ -148,7 +178,9 @@ static void let_go(void *context)
         if (!borrowed->object)
                 pw_borrowed_settle(borrowed);
         else if (!pw_list_empty(&borrowed->fetches))
-                want_bytes(borrowed, UINT64_MAX); /* asked for meanwhile */
+                want_bytes(borrowed, UINT64_MAX); /* asked for meanwhile, or still */
+        else if (borrowed->slow_since_us)
+                give_up_slow(borrowed);
 }
 
 static enum pw_status pull(struct pw_borrowed *borrowed, struct pw_error *ret_err)

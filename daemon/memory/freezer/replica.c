@@ -37,12 +37,18 @@ static void free_replica(struct pw_replica *replica)
 
 static void drop_replica(struct pw_room_taker *taker) { free_replica(pw_list_item(taker, struct pw_replica, taker)); }
 
+static bool ask_replica_room(struct pw_daemon *daemon, struct pw_replica *replica);
+
 static void take_replica_room(struct pw_daemon *daemon, struct pw_room_taker *taker, const struct pw_store_action *action)
 {
         struct pw_replica *replica = pw_list_item(taker, struct pw_replica, taker);
         struct pw_error err;
-        enum pw_status status = pw_freezer_begin(daemon, replica->freezer, action, &replica->object, &err);
+        enum pw_status status;
 
+        /* An earlier room of this lane came back meanwhile. It is not for others: an extent has one replica. */
+        if (action->kind == PW_STORE_LOOK_AGAIN && ask_replica_room(daemon, replica))
+                return;
+        status = pw_freezer_begin(daemon, replica->freezer, action, &replica->object, &err);
         leave_lane(replica);
         replica->described.room_segment = replica->freezer->segment->number;
         replica->described.room_offset = action->grant.room_offset;
@@ -51,10 +57,15 @@ static void take_replica_room(struct pw_daemon *daemon, struct pw_room_taker *ta
                 free_replica(replica);
 }
 
-static void ask_replica_room(struct pw_daemon *daemon, const struct pw_replica *replica)
+/* False: out of memory. */
+static bool ask_replica_room(struct pw_daemon *daemon, struct pw_replica *replica)
 {
         uint64_t bytes = pw_max_u64(replica->described.bytes, 1);
 
+        replica->token = pw_rooms_wait_for(daemon, &(struct pw_room_for){ .taker = &replica->taker, .bytes = replica->want.bytes,
+                                                                          .until_us = replica->want.until_us });
+        if (!replica->token)
+                return false;
         pw_store_room_request(daemon->store, &(struct pw_room_request){ .token = replica->token,
                                                                         .session = replica->freezer->session,
                                                                         .lane = replica->lane,
@@ -64,6 +75,7 @@ static void ask_replica_room(struct pw_daemon *daemon, const struct pw_replica *
                                                                         .now_us = pw_now_us(),
                                                                         .deadline_us = replica->want.until_us });
         daemon->loop.more = true;
+        return true;
 }
 
 enum pw_status pw_replica_ask(struct pw_daemon *daemon, const struct pw_replica_want *want, struct pw_replica **ret_replica,
@@ -83,13 +95,10 @@ enum pw_status pw_replica_ask(struct pw_daemon *daemon, const struct pw_replica_
         replica->taker = (struct pw_room_taker){ take_replica_room, drop_replica };
         replica->want = *want;
         replica->described = (struct pw_described){ .bytes = want->bytes, .dtype = PW_OPAQUE };
-        replica->token = pw_rooms_wait_for(daemon, &(struct pw_room_for){ .taker = &replica->taker, .bytes = want->bytes,
-                                                                          .until_us = want->until_us });
-        if (!replica->token) {
+        if (!ask_replica_room(daemon, replica)) {
                 free_replica(replica);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a replica");
         }
-        ask_replica_room(daemon, replica);
         *ret_replica = replica;
         return PW_OK;
 }

@@ -137,7 +137,7 @@ static bool read_it(struct trade *trade, const struct kept *kept)
                 pw_view_done(&view);
                 return true;
         }
-        return went_well(trade, kept, "get", &err, CAUSES(PW_HOST_LOST, PW_PRODUCER_LOST, PW_NO_SPACE));
+        return went_well(trade, kept, "get", &err, CAUSES(PW_HOST_LOST, PW_PRODUCER_LOST));
 }
 
 static void hand_out(struct trade *trade, const struct kept *kept)
@@ -221,7 +221,7 @@ static void look_up(struct trade *trade)
                 pw_view_done(&view);
         else
                 (void)went_well(trade, &(struct kept){ found, { pw_future_id(found), 0, 0 } }, "get of a name", &err,
-                                CAUSES(PW_HOST_LOST, PW_PRODUCER_LOST, PW_NO_SPACE));
+                                CAUSES(PW_HOST_LOST, PW_PRODUCER_LOST));
         pw_unref(found);
 }
 
