@@ -396,9 +396,30 @@ static void a_run_has_foreign_inputs(void **state)
                 until_objects(cluster, i, 0);
 }
 
+/* What B's client has let go of, and its daemon has not read, keeps no room of A from others. */
+static void room_of_the_home_comes_back(void **state)
+{
+        enum { COUNT = 40 * (1 << 20) }; /* there is no room for two */
+        struct pw_put_params params = { .timeout_us = 5 * IT_SECOND };
+        struct cluster *cluster = *state;
+        uint8_t *bytes = pattern(COUNT, 5);
+        struct pw_future *first, *second, *opened;
+
+        start(cluster, 2);
+        first = put(cluster, 0, bytes, COUNT);
+        opened = open_at(cluster, 1, first);
+        pw_unref(first);
+        pw_unref(opened);
+        it_ok(pw_put(of(cluster, 0), bytes, COUNT, &params, &second, IT_ERR));
+        pw_unref(second);
+        free(bytes);
+        it_ok(pw_session_fence(of(cluster, 1), IT_ERR));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                CLUSTER_TEST(room_of_the_home_comes_back),
                 CLUSTER_TEST(what_is_to_come_is_waited_for),
                 CLUSTER_TEST(errors_cross_hosts),
                 CLUSTER_TEST(names_lead_to_other_hosts),
