@@ -1,12 +1,13 @@
 /* Command lines of the examples. */
 #include "examples/common/arguments.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ARGUMENTS_MAX 16u
+#define ARGUMENTS_MAX 32
 #define FIRST_LETTER 256 /* of the table's first row: no letter that getopt gives itself */
 
 static void print_help(FILE *to, const char *program, const char *purpose, const struct argument *arguments)
@@ -66,8 +67,10 @@ void arguments_read(int argc, char **argv, const char *program, const char *purp
         struct option names[ARGUMENTS_MAX + 2] = { { "help", no_argument, NULL, 'h' } };
         int letter;
 
-        for (int i = 0; i < (int)ARGUMENTS_MAX && arguments[i].name; i++)
+        for (int i = 0; arguments[i].name; i++) {
+                assert(i < ARGUMENTS_MAX);
                 names[1 + i] = (struct option){ arguments[i].name, required_argument, NULL, FIRST_LETTER + i };
+        }
         while ((letter = getopt_long(argc, argv, "h", names, NULL)) >= FIRST_LETTER)
                 take(program, &arguments[letter - FIRST_LETTER], optarg);
         if (letter == 'h') {

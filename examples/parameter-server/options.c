@@ -48,13 +48,15 @@ void options_read(int argc, char **argv, struct options *ret)
                 { "patience", "S", "give up who is silent for S s (30)", .number = &ret->patience, .least = 1, .most = 1 << 20 },
                 ARGUMENT_DATA(&ret->data),
                 { "loss-file", "FILE", "write the loss of each step, one to a line", .text = &ret->loss_file },
+                { "half-fd", "FD", "write a line there when half of the steps are done", .number = &ret->half_fd, .most = 1 << 20 },
                 { "run", "NAME", "what the names of this training begin with", .text = &ret->run },
                 { "worker", "K", "be worker K of the training --run", .number = &ret->worker, .most = 4095 },
                 { 0 },
         };
 
         *ret = (struct options){ .worker = OPTIONS_NO_WORKER, .workers = 3, .started = 4096, .devices = 1, .epochs = 100,
-                                 .batch = 96, .staleness = 2, .patience = 30, .rate = 1.0f, .data = "digits.csv.gz" };
+                                 .batch = 96, .staleness = 2, .patience = 30, .half_fd = OPTIONS_NO_FD, .rate = 1.0f,
+                                 .data = "digits.csv.gz" };
         arguments_read(argc, argv, "parameter-server", purpose, arguments);
         ret->staleness = staleness_of(mode, ret->staleness);
         if (ret->worker != OPTIONS_NO_WORKER && !ret->run)

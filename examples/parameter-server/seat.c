@@ -35,7 +35,7 @@ enum pw_status seat_offer(struct seat *seat, struct pw_session *session, const c
         return status;
 }
 
-/* What is not bound is as good as unbound. */
+/* What is not bound is as good as unbound: that of the answer is, where the worker is on another host, which lets it go itself. */
 static void unbind(struct seat *seat, struct pw_session *session, const char *run)
 {
         char name[NOTE_NAME_BYTES];

@@ -198,6 +198,17 @@ static enum pw_status turn_once(struct server *server, struct pw_error *err)
         return status;
 }
 
+/* Whoever wants to do something in the middle of a training is told when that is. */
+static void tell_half(const struct server *server, uint32_t before)
+{
+        uint32_t half = (server->schedule.steps + 1) / 2;
+
+        if (server->options->half_fd == OPTIONS_NO_FD || before >= half || server->schedule.oldest < half)
+                return;
+        if (dprintf((int)server->options->half_fd, "half\n") < 0)
+                fprintf(stderr, "parameter-server: --half-fd: nothing can be written there\n");
+}
+
 static enum pw_status train(struct server *server, struct pw_error *err)
 {
         enum pw_status status = PW_OK;
@@ -209,6 +220,7 @@ static enum pw_status train(struct server *server, struct pw_error *err)
                 if (server->schedule.oldest > before)
                         progress_show(&server->losses.progress, server->schedule.oldest,
                                       server->losses.mean[server->schedule.oldest - 1]);
+                tell_half(server, before);
         }
         return status;
 }

@@ -4,6 +4,7 @@
 #include "examples/common/failure.h"
 #include "examples/parameter-server/note.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ struct worker {
         struct pw_future *task;     /* the note that comes next */
         struct pw_future *answer;   /* the note that is to be filled next, in `room` */
         struct answer_note *room;
+        bool is_named;              /* its first answer, for the server to find */
         struct pw_future *said;     /* the answer before; with it gradient and loss that it names: until the server has answered */
         struct pw_future *results[2];
         struct work *works;
@@ -56,7 +58,22 @@ static enum pw_status come(struct worker *worker, struct pw_error *err)
                 status = make_answer(worker, err);
         if (status == PW_OK)
                 status = pw_name(worker->answer, note_name(name, options->run, "answer", options->worker), err);
+        worker->is_named = status == PW_OK;
         return status;
+}
+
+/* The name of the first answer has served once the server has said something. On one host the server has let it go by then; a name
+ * that another host has bound it cannot let go. */
+static void unname(struct worker *worker)
+{
+        char name[NOTE_NAME_BYTES];
+
+        if (!worker->is_named)
+                return;
+        worker->is_named = false;
+        note_name(name, worker->options->run, "answer", worker->options->worker);
+        if (pw_unname(worker->session, name, NULL) != PW_OK)
+                return; /* it is gone */
 }
 
 static void let_go(struct pw_future **future)
@@ -79,6 +96,7 @@ static enum pw_status read_task(struct worker *worker, struct task_note *ret_tas
         else
                 status = failure(err, PW_PROTOCOL, worker->options->run, "what is under this name is no task");
         pw_view_done(&view);
+        unname(worker);
         let_go(&worker->said);
         let_go(&worker->results[0]);
         let_go(&worker->results[1]);
@@ -189,6 +207,7 @@ static void end(struct worker *worker)
                 pw_program_free(worker->works[i].program);
         }
         free(worker->works);
+        unname(worker);
         pw_unref(worker->results[0]);
         pw_unref(worker->results[1]);
         pw_unref(worker->said);
