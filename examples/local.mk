@@ -26,7 +26,10 @@ example_losses = examples/common/losses.c examples/common/losses.h
 EXTRA_DIST += examples/common/daemon.sh
 
 # examples/cluster
-EXTRA_DIST += examples/cluster/README.md examples/cluster/certificates.sh examples/cluster/daemonset.yaml
+dist_check_SCRIPTS += examples/cluster/apart_test.sh examples/cluster/train_test.sh
+TESTS += examples/cluster/apart_test.sh examples/cluster/train_test.sh
+EXTRA_DIST += examples/cluster/README.md examples/cluster/certificates.sh examples/cluster/daemonset.yaml examples/cluster/over.sh \
+	examples/cluster/train.sh
 
 # examples/kmeans
 noinst_LTLIBRARIES += examples/kmeans/kmeans.la
