@@ -6,7 +6,9 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +228,59 @@ static void test_runs(void **state)
         pw_unref(away);
 }
 
+/* Replicas wait for room where puts wait, and their readers till their deadlines. */
+static void test_room(void **state)
+{
+        struct pw_future *huge = must_open(OTHER_HUGE), *large = must_open(OTHER_LARGE), *put[64];
+        struct pw_put_params params = { .timeout_us = 1 };
+        uint32_t count = 0;
+        struct pw_view view;
+        void *room;
+
+        (void)state;
+        assert_int_equal(pw_get(huge, WAIT_US, &view, &err), PW_TOO_LARGE);
+        while (count < 64 && pw_create(session, OTHER_LARGE_BYTES / 2, &params, &put[count], &room, &err) == PW_OK)
+                count++;
+        assert_in_range(count, 1, 63);
+        assert_int_equal(pw_get(large, 1000, &view, &err), PW_NO_SPACE);
+        assert_non_null(strstr(err.text, "held by"));
+        while (count) {
+                assert_int_equal(pw_abort(put[--count], &err), PW_OK);
+                pw_unref(put[count]);
+        }
+        check_bytes(large, OTHER_LARGE, OTHER_LARGE_BYTES);
+        pw_unref(large);
+        pw_unref(huge);
+}
+
+/* Does a line that `pathways WHAT` prints have both? */
+static bool says(const char *what, const char *first, const char *second)
+{
+        const char *build = getenv("PW_BUILD");
+        char line[1000];
+        bool found = false;
+        FILE *output;
+
+        snprintf(line, sizeof line, "%s/cli/pathways --socket %s %s", build ? build : ".", inside.socket, what);
+        output = popen(line, "r");
+        while (output && fgets(line, sizeof line, output))
+                found |= strstr(line, first) && strstr(line, second);
+        if (output)
+                pclose(output);
+        return found;
+}
+
+/* What the command says of it: the id that people know, and where it stands here. */
+static void test_listed(void **state)
+{
+        struct pw_future *future = must_open(OTHER_LATE);
+
+        (void)state;
+        assert_true(says("object --json h3.3f2a/7.4.1", "\"id\": \"h3.3f2a/7.4.1\"", "\"local\": \"h0."));
+        assert_true(says("objects", "h3.3f2a/7.4.1", "pending"));
+        pw_unref(future);
+}
+
 static int open_all(void **state)
 {
         (void)state;
@@ -246,7 +301,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_bytes), cmocka_unit_test(test_matrix), cmocka_unit_test(test_sizes),
                 cmocka_unit_test(test_errors), cmocka_unit_test(test_late),  cmocka_unit_test(test_held),
-                cmocka_unit_test(test_freed), cmocka_unit_test(test_runs),
+                cmocka_unit_test(test_freed), cmocka_unit_test(test_runs), cmocka_unit_test(test_room),
+                cmocka_unit_test(test_listed),
         };
 
         setenv("CMOCKA_TEST_ABORT", "1", 1);

@@ -35,6 +35,7 @@ static uint64_t bytes_of(uint32_t slot)
         case OTHER_MATRIX: return 48;
         case OTHER_EMPTY: return 0;
         case OTHER_LARGE: return OTHER_LARGE_BYTES;
+        case OTHER_HUGE: return UINT64_C(1) << 30;
         default: return OTHER_BYTES_COUNT;
         }
 }
@@ -128,9 +129,7 @@ static void room(void *context, struct pw_replica *replica, const struct pw_erro
         struct pw_object *object = proxy_of(wait->daemon, wait->slot);
         struct pw_error late;
 
-        if (!err && !object)
-                pw_replica_give_up(wait->daemon, replica);
-        if (!err && object) {
+        if (!err) {
                 memset(pw_replica_bytes(replica), (int)wait->slot, bytes_of(wait->slot));
                 (void)!pw_replica_done(wait->daemon, replica, object, &late); /* PW_GONE: it is here already */
         }

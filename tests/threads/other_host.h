@@ -22,6 +22,7 @@ enum other_slot {
         OTHER_EMPTY,     /* no bytes */
         OTHER_LARGE,     /* OTHER_LARGE_BYTES */
         OTHER_AWAY,      /* bytes; whoever fetches them hears that it is lost */
+        OTHER_HUGE,      /* more bytes than this host has */
         OTHER_NONE       /* there is none, here and above */
 };
 #define OTHER_BYTES_COUNT 4000u

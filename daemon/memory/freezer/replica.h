@@ -31,7 +31,7 @@ uint8_t *pw_replica_bytes(const struct pw_replica *replica);
 uint64_t pw_replica_token(const struct pw_replica *replica);
 /* All bytes are written, and nobody writes there any more: they are those of `proxy` from now on (pw_store_proxy_back()); that was
  * found by pw_store_proxy_find() in this turn, NULL where it was not. The replica is no more then, whatever is returned. Errors:
- * PW_GONE (the proxy wants none), PW_SHAPE, PW_NO_MEMORY. */
+ * PW_GONE (nobody wants them), PW_SHAPE, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_replica_done(struct pw_daemon *daemon, struct pw_replica *replica_take, struct pw_object *proxy,
                                              struct pw_error *ret_err);
 /* It is not wanted any more; nobody writes there. Where it waits for room, `room` is not called. */
