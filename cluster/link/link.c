@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #define PAUSE_US 10000u
+#define HOLD_US 20000u /* that who decides leaves to the other after a break, at least */
+#define ROUNDS 4u      /* or so many round trips */
 #define PAUSES 6u /* the pause between calls doubles so often: 640 ms at most */
 
 /* --- states ----------------------------------------------------------------------------------------------------------------- */
@@ -84,7 +86,7 @@ void pw_link_want(struct pw_link *link, uint64_t now_us)
         if (!step(link, PW_LINK_WANT, now_us))
                 return;
         link->heard_us = link->call_us = now_us;
-        link->calls = 0;
+        link->calls = link->refusals = 0;
         link->calling = false;
 }
 
@@ -140,7 +142,7 @@ enum pw_status pw_link_meet(struct pw_link *link, const struct pw_link_peer *pee
         link->instance = peer->instance;
         link->cursor = &link->kept;
         link->heard_us = link->wrote_us = now_us;
-        link->calls = 0;
+        link->calls = link->refusals = 0;
         link->calling = false;
         link->owes_ack = true; /* and the window */
         ret_met->connection = ++link->connection;
@@ -148,21 +150,35 @@ enum pw_status pw_link_meet(struct pw_link *link, const struct pw_link_peer *pee
         return PW_OK;
 }
 
+static uint64_t hold_us(const struct pw_link *link)
+{
+        return pw_min_u64(link->params.beat_us, pw_max_u64(HOLD_US, ROUNDS * link->round_us));
+}
+
 void pw_link_break(struct pw_link *link, uint64_t connection, uint64_t now_us)
 {
         if (connection != link->connection || !step(link, PW_LINK_BREAK, now_us))
                 return;
         link->cursor = &link->kept;
-        link->call_us = now_us + (decides(link) ? link->params.beat_us : 0);
+        link->call_us = now_us + (decides(link) ? hold_us(link) : 0);
 }
 
-void pw_link_call_failed(struct pw_link *link, uint64_t now_us)
+static void call_failed(struct pw_link *link, bool refused, uint64_t now_us)
 {
         if (link->state == PW_LINK_UP)
                 return;
         link->calling = false;
         link->call_us = now_us + ((uint64_t)PAUSE_US << pw_min_u64(link->calls, PAUSES));
         link->calls++;
+        link->refusals = refused ? link->refusals + 1 : 0;
+}
+
+void pw_link_call_failed(struct pw_link *link, uint64_t now_us) { call_failed(link, false, now_us); }
+
+bool pw_link_call_refused(struct pw_link *link, uint32_t addresses, uint64_t now_us)
+{
+        call_failed(link, true, now_us);
+        return link->state == PW_LINK_CUT && link->refusals >= addresses && pw_link_give_up(link, now_us);
 }
 
 /* --- time ------------------------------------------------------------------------------------------------------------------- */

@@ -10,8 +10,11 @@
  * Of two hosts the one with the lower number *decides* which connection is theirs, so that the two agree when both call: it meets
  * when it has read the other's hello, and answers with its stand; the other one meets when it has read that answer. Who has met
  * shuts the connection that was theirs before, and its own calls that are under way.
- * After a break the one that decides leaves the first call to the other for a beat: else each could shut for ever what the other
- * had just met on.
+ * After a break the one that decides leaves the first call to the other for some round trips, a beat at most: else each could shut
+ * for ever what the other had just met on.
+ *
+ * A machine that answers a call with the word that nobody listens there says that the process has ended: a term that was met ends
+ * with that, and not only after a lease. (A process that is stopped, or a queue that is full, does not answer so.)
  *
  * Frames that ask for work need a credit, of which the other side has a window (the idea is that of HTTP/2, RFC 9113, 5.2, counted
  * in frames); without one they wait here. All others need none, so that an answer never waits behind a question.
@@ -87,6 +90,7 @@ struct pw_link {
         uint64_t round_us;       /* from when a frame is written until it is known to be there, smoothed; 0: none was yet */
         uint64_t timed, timed_us; /* the frame that is being timed, and when it was written; 0: none is */
         uint32_t calls;          /* that failed since it was heard */
+        uint32_t refusals;       /* of them, the last ones that were refused: nobody listened there */
         bool calling, owes_ack;
 };
 
@@ -117,6 +121,9 @@ PW_MUST_CHECK enum pw_status pw_link_meet(struct pw_link *link, const struct pw_
 void pw_link_break(struct pw_link *link, uint64_t connection, uint64_t now_us);
 /* A call came to nothing: the next comes after a pause, which doubles. Nothing where they have met. */
 void pw_link_call_failed(struct pw_link *link, uint64_t now_us);
+/* The same, as nobody listens at the address that was called. Where they have met, and all `addresses` of the other host have said
+ * so, one after the other, its term ends now: true. */
+bool pw_link_call_refused(struct pw_link *link, uint32_t addresses, uint64_t now_us);
 
 enum pw_link_due {
         PW_LINK_NOTHING = 0,

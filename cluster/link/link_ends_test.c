@@ -73,11 +73,12 @@ static uint64_t begin_connection(void *context, struct pw_peer *peer)
 {
         uint32_t at = (uint32_t)((struct end *)context - scene->ends);
         struct connection *connection = &scene->connections[++scene->numbers % CONNECTIONS];
+        bool gone = scene->now_us < scene->ends[!at].gone_until_us;
 
         (void)peer;
         ends_must(!connection->open[0] && !connection->open[1], "no place for a connection");
         *connection = (struct connection){ .number = scene->numbers, .open = { true, true } };
-        put(connection, at, &(struct item){ .kind = !scene->calm && ends_below(3) == 0 ? REFUSED : CONNECTED });
+        put(connection, at, &(struct item){ .kind = gone ? NOBODY : !scene->calm && ends_below(3) == 0 ? REFUSED : CONNECTED });
         return connection->number;
 }
 
@@ -99,15 +100,20 @@ static void met(void *context, struct pw_peer *peer, const struct pw_link_met *m
         if (met->ended_term)
                 new_life(end);
         end->heard_us = scene->now_us;
+        end->heard_of_end = false;
 }
 
 static void gave_up(void *context, struct pw_peer *peer, const struct pw_error *why)
 {
         struct end *end = context;
 
-        ends_must(scene->now_us >= end->heard_us + LEASE_US && strstr(why->text, "was not heard"), "given up too early");
+        if (strstr(why->text, "has ended"))
+                ends_must(end->heard_of_end, "given up though he has not ended");
+        else
+                ends_must(scene->now_us >= end->heard_us + LEASE_US && strstr(why->text, "was not heard"), "given up too early");
         ends_must(!pw_peer_next(peer, &(struct pw_peer_writing){ 0 }), "something is written to who was given up");
         end->given_up++;
+        end->ended += strstr(why->text, "has ended") != NULL;
         new_life(end);
 }
 
@@ -193,11 +199,19 @@ static void read_hello(const struct connection *connection, uint32_t at, const s
         ends_must(status != PW_PROTOCOL || hello->peer.epoch < scene->ends[!at].epoch, err.text);
 }
 
+static void read_refusal(struct connection *connection, uint32_t at)
+{
+        connection->open[0] = connection->open[1] = false;
+        scene->ends[at].heard_of_end = true;
+        pw_peer_refused(scene->ends[at].peer, connection->number, 1, scene->now_us);
+}
+
 static void read_item(struct connection *connection, uint32_t at, const struct item *item)
 {
         switch (item->kind) {
         case CONNECTED: pw_peer_connected(scene->ends[at].peer, connection->number, scene->now_us); break;
         case REFUSED: connection->open[!at] = false; ends_shut(connection, at); break;
+        case NOBODY: read_refusal(connection, at); break;
         case HELLO: read_hello(connection, at, &item->hello); break;
         case HEAD: read_head(connection, at, item); break;
         }
@@ -247,7 +261,7 @@ static void turn(uint32_t at)
 {
         struct end *end = &scene->ends[at];
 
-        if (scene->now_us < end->stopped_until_us)
+        if (scene->now_us < end->stopped_until_us || scene->now_us < end->gone_until_us)
                 return;
         if (scene->now_us >= scene->stalled_until_us[at])
                 read_all(at);

@@ -1,6 +1,6 @@
 /* Two peers in virtual time: connections between them, what they send, and what must hold of what arrives. Within one life
  * of a link's end (until its term ends) what arrives is of one life of the other end, each frame once and in order; nobody is given
- * up before a lease of silence; works under way stay within the window. */
+ * up before a lease of silence, unless his machine said that he has ended; works under way stay within the window. */
 #ifndef PW_CLUSTER_LINK_LINK_ENDS_TEST_H
 #define PW_CLUSTER_LINK_LINK_ENDS_TEST_H
 
@@ -21,9 +21,9 @@
 #define ITEMS 4096u
 #define SECOND UINT64_C(1000000)
 
-/* What is on its way; CONNECTED and REFUSED to who calls. */
+/* What is on its way; CONNECTED, REFUSED and NOBODY (listens there) to who calls. */
 struct item {
-        enum { CONNECTED, REFUSED, HELLO, HEAD } kind;
+        enum { CONNECTED, REFUSED, NOBODY, HELLO, HEAD } kind;
         uint64_t at_us;
         struct pw_hello hello;
         struct pw_link_head head;
@@ -44,7 +44,9 @@ struct end {
         uint64_t seen_life, seen_serials[2];  /* of what came last */
         uint64_t seen_in;                     /* the life of its own in which that came */
         uint64_t stopped_until_us, works_open, heard_us;
-        uint64_t given_up, arrived, sent;
+        uint64_t gone_until_us;               /* its process has ended, and its next one does not listen yet */
+        bool heard_of_end;                    /* of the other one's, since they met */
+        uint64_t given_up, ended, arrived, sent; /* ended: of those given up, as they had ended */
 };
 struct scene {
         uint64_t seed, random, now_us;

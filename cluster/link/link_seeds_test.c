@@ -1,4 +1,4 @@
-/* Two peers, by seeds: connections break, stall and are refused, either side sleeps, is stopped or started again.
+/* Two peers, by seeds: connections break, stall and are refused, either side sleeps, is stopped, or ends and is started again.
  * PW_LINK_SEED=n plays that one, PW_LINK_SEEDS=n so many. Once nothing disturbs them any more the two meet, and all that is said
  * then arrives. */
 #include "cluster/link/link_ends_test.h"
@@ -11,6 +11,7 @@ static void start_again(uint32_t at)
         for (uint32_t i = 0; i < CONNECTIONS; i++)
                 scene->connections[i].open[at] = false;
         ends_begin_one(at);
+        scene->ends[at].gone_until_us = ends_below(2) ? scene->now_us + ends_below(SECOND) : 0;
 }
 
 static void shut_one(uint32_t at)
@@ -47,7 +48,7 @@ static void check_one_connection(void)
         ends_must(open[0] == 1 && open[1] == 1, "not one connection is left");
 }
 
-static void play(uint64_t seed, uint64_t *ret_given_up, uint64_t *ret_arrived)
+static void play(uint64_t seed, struct end *ret_sum)
 {
         uint64_t before[2];
         bool works;
@@ -62,7 +63,7 @@ static void play(uint64_t seed, uint64_t *ret_given_up, uint64_t *ret_arrived)
         }
         scene->calm = true;
         for (uint32_t at = 0; at < 2; at++)
-                scene->ends[at].stopped_until_us = scene->stalled_until_us[at] = 0;
+                scene->ends[at].stopped_until_us = scene->ends[at].gone_until_us = scene->stalled_until_us[at] = 0;
         ends_go_on(5 * SECOND); /* one that nobody wants since it was given up stays away */
         for (uint32_t at = 0; at < 2; at++)
                 ends_say(at, false);
@@ -72,8 +73,9 @@ static void play(uint64_t seed, uint64_t *ret_given_up, uint64_t *ret_arrived)
                 ends_must(pw_list_empty(&scene->ends[at].link->kept) && pw_list_empty(&scene->ends[at].link->waiting) &&
                      !scene->ends[at].link->kept_bytes, "something was kept");
                 before[at] = scene->ends[!at].arrived;
-                *ret_given_up += scene->ends[at].given_up;
-                *ret_arrived += scene->ends[at].arrived;
+                ret_sum->given_up += scene->ends[at].given_up;
+                ret_sum->ended += scene->ends[at].ended;
+                ret_sum->arrived += scene->ends[at].arrived;
         }
         ends_must(scene->ends[0].link->term == scene->ends[1].link->term, "they are in two terms");
         check_one_connection();
@@ -90,14 +92,14 @@ static void test_seeds(void **state)
 {
         const char *one = getenv("PW_LINK_SEED"), *many = getenv("PW_LINK_SEEDS");
         uint64_t first = one ? strtoull(one, NULL, 10) : 1, count = one ? 1 : many ? strtoull(many, NULL, 10) : 60;
-        uint64_t given_up = 0, arrived = 0;
+        struct end sum = { 0 };
 
         (void)state;
         for (uint64_t seed = first; seed < first + count; seed++)
-                play(seed, &given_up, &arrived);
-        print_message("%lu plays: %lu frames arrived, %lu times given up\n", (unsigned long)count, (unsigned long)arrived,
-                      (unsigned long)given_up);
-        assert_true(one || (given_up > count && arrived > 100 * count));
+                play(seed, &sum);
+        print_message("%lu plays: %lu frames arrived, %lu times given up, %lu of them as they had ended\n", (unsigned long)count,
+                      (unsigned long)sum.arrived, (unsigned long)sum.given_up, (unsigned long)sum.ended);
+        assert_true(one || (sum.given_up > count && sum.arrived > 100 * count && sum.ended > count / 10));
 }
 
 int main(void)

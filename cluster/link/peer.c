@@ -61,14 +61,23 @@ enum pw_status pw_peer_new(const struct pw_peer_params *params, struct pw_peer *
         return status;
 }
 
-/* It is nobody's any more. The port shuts it, unless that is why. */
+/* It is nobody's any more. False: it was nobody's. */
+static bool forget(struct pw_peer *peer, struct pw_call *call, struct pw_call *ret_was)
+{
+        *ret_was = *call;
+        if (!step(peer, call, PW_CALL_SHUT))
+                return false;
+        *call = (struct pw_call){ .state = call->state };
+        return true;
+}
+
+/* The port shuts it, unless that is why. */
 static void drop(struct pw_peer *peer, struct pw_call *call, bool shut, uint64_t now_us)
 {
-        struct pw_call was = *call;
+        struct pw_call was;
 
-        if (!step(peer, call, PW_CALL_SHUT))
+        if (!forget(peer, call, &was))
                 return;
-        *call = (struct pw_call){ .state = call->state };
         if (shut)
                 peer->params.port->shut(peer->params.context, was.connection);
         if (was.state == PW_CALL_MET)
@@ -298,6 +307,17 @@ static bool is_late(const struct pw_peer *peer, const struct pw_call *call, uint
 {
         return call->state != PW_CALL_NONE && call->state != PW_CALL_MET &&
                now_us >= call->since_us + peer->params.link.lease_us;
+}
+
+void pw_peer_refused(struct pw_peer *peer, uint64_t connection, uint32_t addresses, uint64_t now_us)
+{
+        struct pw_call *call = find(peer, connection), was;
+        struct pw_error why;
+
+        if (!call || !forget(peer, call, &was) || !pw_link_call_refused(peer->link, addresses, now_us))
+                return;
+        (void)!pw_error_set(&why, PW_HOST_LOST, "host %u has ended: nobody listens at its address", peer->params.link.host);
+        give_up(peer, &why, now_us);
 }
 
 void pw_peer_turn(struct pw_peer *peer, uint64_t read_us)

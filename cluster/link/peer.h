@@ -80,6 +80,9 @@ PW_MUST_CHECK enum pw_status pw_peer_head(struct pw_peer *peer, uint64_t connect
                                           uint64_t now_us, struct pw_error *ret_err);
 /* The other side shut it, it broke, or a call came to nothing. */
 void pw_peer_closed(struct pw_peer *peer, uint64_t connection, uint64_t now_us);
+/* A call found nobody who listens at one of the `addresses` of the host. Where all have said so its process has ended: it is given
+ * up, pw_link_call_refused(). */
+void pw_peer_refused(struct pw_peer *peer, uint64_t connection, uint32_t addresses, uint64_t now_us);
 
 /* --- frames, and time ------------------------------------------------------------------------------------------------------- */
 

@@ -112,6 +112,62 @@ static void test_call_again(void **state)
         ends_done();
 }
 
+/* End 0 calls until that call comes; its number. */
+static uint64_t await_call(void)
+{
+        uint64_t before = scene->numbers;
+
+        for (uint32_t ms = 0; scene->numbers == before && ms < 200; ms++)
+                ends_go_on(1000);
+        assert_int_equal(scene->numbers, before + 1);
+        return scene->numbers;
+}
+
+static void refuse_call(uint32_t addresses)
+{
+        uint64_t number = await_call();
+
+        scene->connections[number % CONNECTIONS].open[0] = scene->connections[number % CONNECTIONS].open[1] = false;
+        scene->ends[0].heard_of_end = true;
+        pw_peer_refused(scene->ends[0].peer, number, addresses, scene->now_us);
+        assert_true(pw_peer_next_us(scene->ends[0].peer) > scene->now_us); /* nothing of that call is left */
+}
+
+/* Who has ended is given up as soon as all its addresses have said so, one after the other; who was never met is called on. */
+static void test_ended(void **state)
+{
+        const struct pw_link *link;
+        uint64_t cut_us;
+
+        (void)state;
+        ends_begin(1);
+        scene->calm = true;
+        link = scene->ends[0].link;
+        scene->ends[1].stopped_until_us = UINT64_MAX;
+        ends_say(0, false);
+        refuse_call(1);
+        refuse_call(1);
+        assert_int_equal(link->state, PW_LINK_CALLING);
+        scene->ends[1].stopped_until_us = 0;
+        ends_go_on(SECOND);
+        assert_int_equal(link->state, PW_LINK_UP);
+        scene->ends[1].stopped_until_us = UINT64_MAX;
+        cut_us = scene->now_us;
+        for (uint32_t i = 0; i < CONNECTIONS; i++)
+                ends_shut(&scene->connections[i], 0), ends_shut(&scene->connections[i], 1);
+        refuse_call(2);
+        ends_shut(&scene->connections[await_call() % CONNECTIONS], 0); /* that one was not refused */
+        refuse_call(2);
+        assert_int_equal(link->state, PW_LINK_CUT);
+        assert_int_equal(scene->ends[0].given_up, 0);
+        refuse_call(2);
+        assert_int_equal(link->state, PW_LINK_AWAY);
+        assert_int_equal(link->term, 2);
+        assert_int_equal(scene->ends[0].given_up, 1);
+        assert_true(scene->now_us < cut_us + LEASE_US / 10);
+        ends_done();
+}
+
 static void test_out_of_turn(void **state)
 {
         struct pw_peer *peer;
@@ -192,9 +248,11 @@ static void test_silent_calls(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_who_is_refused), cmocka_unit_test(test_both_call),
-                                            cmocka_unit_test(test_call_again), cmocka_unit_test(test_out_of_turn),
-                                            cmocka_unit_test(test_frame_before_met), cmocka_unit_test(test_silent_calls) };
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_who_is_refused), cmocka_unit_test(test_both_call), cmocka_unit_test(test_call_again),
+                cmocka_unit_test(test_ended), cmocka_unit_test(test_out_of_turn), cmocka_unit_test(test_frame_before_met),
+                cmocka_unit_test(test_silent_calls),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

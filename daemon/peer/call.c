@@ -21,6 +21,7 @@ struct pw_peer_call {
         uint64_t number;
         struct pw_peer *peer;    /* whose it is; NULL: of one that came, and did not say so yet */
         struct pw_dial *dial;    /* while it is called */
+        bool refused;            /* nobody listens where it called */
         struct pw_control_stream *stream;
         uint64_t hello_until_us; /* CLOCK_MONOTONIC; of one that came: until then it has said who it is */
         char proven[PW_HOST_NAME_MAX + 1]; /* the name that its certificate has; "": its proof names nobody */
@@ -65,6 +66,13 @@ static void call_free(struct pw_peer_call *call)
         free(call);
 }
 
+static uint32_t addresses_of(const struct pw_peer_call *call)
+{
+        const struct pw_host *host = pw_hosts_get(&call->peers->hosts, call->peer->params.link.host);
+
+        return host ? pw_peers_address_count(host) : 1;
+}
+
 static void closed(struct pw_peer_call *call)
 {
         struct pw_peers *peers = call->peers;
@@ -72,7 +80,9 @@ static void closed(struct pw_peer_call *call)
         if (!pw_table_get(&peers->calls, call->number))
                 return;
         end(call);
-        if (call->peer)
+        if (call->peer && call->refused)
+                pw_peer_refused(call->peer, call->number, addresses_of(call), pw_boot_us());
+        else if (call->peer)
                 pw_peer_closed(call->peer, call->number, pw_boot_us());
 }
 
@@ -252,6 +262,7 @@ static void called(void *context, struct pw_pipe *pipe_take, const struct pw_gre
                 pw_peer_connected(call->peer, call->number, pw_boot_us());
                 return;
         }
+        call->refused = status == PW_NOT_FOUND;
         pw_log(&call->peers->daemon->log, PW_LOG_DEBUG, "host not reached name=%s reason=\"%s\"", call->peer->params.name,
                err.text);
         closed(call);
@@ -266,7 +277,7 @@ static enum pw_status dial(struct pw_peer_call *call, struct pw_error *ret_err)
                                          .done = called, .context = call };
 
         if (!host || !pw_peers_address(host, link->calls, address))
-                return pw_error_set(ret_err, PW_NOT_FOUND, "it listens nowhere: it has no --listen");
+                return pw_error_set(ret_err, PW_UNSUPPORTED, "it listens nowhere: it has no --listen");
         return pw_transport_dial(call->peers->transport, &params, &call->dial, ret_err);
 }
 
@@ -274,11 +285,14 @@ static uint64_t port_connect(void *context, struct pw_peer *peer)
 {
         struct pw_peers *peers = context;
         struct pw_peer_call *call = call_new(peers, peer);
+        enum pw_status status;
         struct pw_error err;
 
         if (!call)
                 return ++peers->next_call; /* of that number nobody ever hears: it is late, and called again */
-        if (dial(call, &err) != PW_OK) {
+        status = dial(call, &err);
+        if (status != PW_OK) {
+                call->refused = status == PW_NOT_FOUND;
                 pw_log(&peers->daemon->log, PW_LOG_DEBUG, "host not called name=%s reason=\"%s\"", peer->params.name, err.text);
                 pw_list_append(&peers->failed, &call->link);
                 peers->daemon->loop.more = true;

@@ -180,14 +180,20 @@ static void host_known(void *context, const struct pw_host_row *row)
 
 const struct pw_meta_hosts pw_peers_hear = { joined, host_known };
 
+uint32_t pw_peers_address_count(const struct pw_host *host)
+{
+        uint32_t count = 1;
+
+        for (const char *c = host->row.address; *c; c++)
+                count += *c == ',';
+        return count;
+}
+
 bool pw_peers_address(const struct pw_host *host, uint32_t turn, char address[PW_HOST_ADDRESS_MAX + 1])
 {
         const char *at = host->row.address, *stop;
-        uint32_t count = 1;
 
-        for (const char *c = at; *c; c++)
-                count += *c == ',';
-        for (uint32_t skip = turn % count; skip; skip--)
+        for (uint32_t skip = turn % pw_peers_address_count(host); skip; skip--)
                 at = strchr(at, ',') + 1;
         stop = strchr(at, ',');
         snprintf(address, PW_HOST_ADDRESS_MAX + 1, "%.*s", stop ? (int)(stop - at) : (int)strlen(at), at);

@@ -64,6 +64,7 @@ struct pw_peers {
 struct pw_traffic { uint64_t out, in, bulk_out, bulk_in; };
 void pw_peers_count(struct pw_peers *peers, uint32_t number, const struct pw_traffic *more);
 
+uint32_t pw_peers_address_count(const struct pw_host *host); /* at least 1 */
 /* One of the addresses of a host, in turn: they are divided by commas. False: it has none. */
 bool pw_peers_address(const struct pw_host *host, uint32_t turn, char address[PW_HOST_ADDRESS_MAX + 1]);
 /* Whose claim an object has while a thread may have its room: like a run's (there is no run 0). */

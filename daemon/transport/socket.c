@@ -81,7 +81,7 @@ enum pw_status pw_socket_error(int number, const char *doing, struct pw_error *r
                 return pw_error_set(ret_err, PW_BUSY, "%s: too many call there, try again", doing);
         case ECONNREFUSED:
         case ENOENT:
-                return pw_error_set(ret_err, PW_DAEMON_GONE, "%s: nobody listens there", doing);
+                return pw_error_set(ret_err, PW_NOT_FOUND, "%s: nobody listens there", doing);
         case ECONNRESET:
         case EPIPE:
                 return pw_error_set(ret_err, PW_DAEMON_GONE, "%s: the other side hung up", doing);

@@ -8,7 +8,8 @@
 /* A socket that listens; an old one of a Unix path, of somebody who is gone, makes way. Own: *ret_fd is the caller's.
  * Errors: PW_EXISTS (in use), PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_socket_listen(const struct pw_address *address, int *ret_fd, struct pw_error *ret_err);
-/* One that calls: wait until it can be written, then ask pw_socket_called(). Errors: PW_DAEMON_GONE, PW_BUSY, PW_SYSTEM. */
+/* One that calls: wait until it can be written, then ask pw_socket_called(). Errors: PW_NOT_FOUND (nobody listens),
+ * PW_DAEMON_GONE, PW_BUSY, PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_socket_call(const struct pw_address *address, int *ret_fd, struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_socket_called(int fd, struct pw_error *ret_err);
 /* Messages of a few bytes are not held back to be sent with others. */

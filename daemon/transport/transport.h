@@ -85,8 +85,9 @@ struct pw_dial_params {
         void (*done)(void *context, struct pw_pipe *pipe_take, const struct pw_greeting *greeting, const struct pw_error *why);
         void *context;
 };
-/* Errors: PW_INVALID, PW_UNSUPPORTED, PW_SYSTEM, PW_NO_MEMORY, PW_DAEMON_GONE, PW_BUSY: `done` is not called then. `done` brings
- * PW_DAEMON_GONE (nobody listens, or he hung up), PW_DENIED (one of the two is not who he has to be), PW_PROTOCOL, PW_DEADLINE.
+/* Errors: PW_INVALID, PW_UNSUPPORTED, PW_SYSTEM, PW_NO_MEMORY, PW_NOT_FOUND, PW_DAEMON_GONE, PW_BUSY: `done` is not called then.
+ * `done` brings PW_NOT_FOUND (its machine says that nobody listens there), PW_DAEMON_GONE (he hung up, or nothing answers),
+ * PW_DENIED (one of the two is not who he has to be), PW_PROTOCOL, PW_DEADLINE.
  * Own: *ret_dial is freed by its owner, at the latest after `done`, not inside. */
 PW_MUST_CHECK enum pw_status pw_transport_dial(struct pw_transport *transport, const struct pw_dial_params *params,
                                                struct pw_dial **ret_dial, struct pw_error *ret_err);

@@ -102,7 +102,7 @@ static void test_silent_answer(void **state)
                 strcpy(place.address, pw_address_format(&address, text, sizeof text));
                 assert_int_equal(place_call(&place, "beta", PW_USE_CONTROL), PW_DEADLINE);
                 close(fd);
-                assert_int_equal(place_call(&place, "beta", PW_USE_CONTROL), PW_DAEMON_GONE);
+                assert_int_equal(place_call(&place, "beta", PW_USE_CONTROL), PW_NOT_FOUND);
                 unlink(path);
                 place_remove(&place);
         }
@@ -197,7 +197,7 @@ static void test_drop(void **state)
                 assert_int_equal(place.came_count + place.refused_count, 0);
                 assert_int_equal(recv(stranger, &(char){ 0 }, 1, 0) > 0, 0);
                 close(stranger);
-                assert_int_equal(place_call(&place, "beta", PW_USE_CONTROL), PW_DAEMON_GONE);
+                assert_int_equal(place_call(&place, "beta", PW_USE_CONTROL), PW_NOT_FOUND);
                 place_begin_call(&place, "beta", PW_USE_CONTROL);
                 place_remove(&place);
         }

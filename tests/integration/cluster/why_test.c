@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* Who is silent is given up late, so that there is time to ask. */
@@ -79,6 +81,19 @@ static struct pw_future *put_zeros(struct cluster *cluster, size_t count)
         return future;
 }
 
+/* Instead of anna somebody listens there, and answers nobody. */
+static int stand_in(const struct cluster *cluster)
+{
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        snprintf(address.sun_path, sizeof address.sun_path, "%s/anna.peer", cluster->server.folder);
+        assert_int_equal(unlink(address.sun_path), 0);
+        assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+        assert_int_equal(listen(fd, 100), 0);
+        return fd;
+}
+
 /* It is opened, and not made there: the chain ends at the host where it is to be asked again. Then that host says nothing; then its
  * connection is cut. */
 static void what_is_not_made_there(void **state)
@@ -90,6 +105,7 @@ static void what_is_not_made_there(void **state)
         struct it_child child;
         char pid[24], id[PW_ID_TEXT_BYTES], expected[300];
         void *bytes;
+        int silent;
 
         start(cluster);
         it_ok(pw_create(cluster->hosts[0].session, 8, NULL, &made, &bytes, IT_ERR));
@@ -104,10 +120,12 @@ static void what_is_not_made_there(void **state)
         assert_int_equal(kill(cluster->hosts[0].pid, SIGSTOP), 0);
         it_chain_expect(host, pid, "host anna (h1)|said nothing for|given up in|is stopped on host anna");
         it_chain_expect(host, "h1", "host anna (h1)|said nothing for");
+        silent = stand_in(cluster);
         it_host_end(&cluster->hosts[0], SIGKILL);
         it_chain_expect(host, pid, "host anna (h1)|its link, which is cut|given up in|pathwaysd runs on host anna");
         cluster->hosts[0].session = NULL; /* it ended with its host */
         it_reap(&child, SIGKILL);
+        close(silent);
 }
 
 /* Its host does not answer: who opens it is listed, by process and by id. */
