@@ -2,6 +2,7 @@
 #include "daemon/settings/metadata.h"
 
 #include "base/memory.h"
+#include "base/size.h"
 #include "cluster/link/hosts.h"
 #include "daemon/meta/redis/address.h"
 
@@ -9,6 +10,7 @@
 
 #define LEASE_LEAST_US 100000u
 #define LEASE_MOST_US UINT64_C(3600000000)
+#define LINK_RESERVE_MOST (32 * PW_MIB)
 
 static enum pw_status check_name(const char *option, const char *name, struct pw_error *ret_err)
 {
@@ -85,6 +87,8 @@ enum pw_status pw_metadata_check(const struct pw_settings *settings, struct pw_e
 
         if (settings->lease_us < LEASE_LEAST_US || settings->lease_us > LEASE_MOST_US)
                 return pw_error_set(ret_err, PW_INVALID, "--lease: from 100ms to 1h");
+        if (settings->link_reserve < PW_MIB || settings->link_reserve > LINK_RESERVE_MOST)
+                return pw_error_set(ret_err, PW_INVALID, "--link-reserve: from 1 MiB to 32 MiB");
         if (!strcmp(settings->metadata, "embedded"))
                 return check_alone(settings, ret_err);
         status = check_address(settings, ret_err);

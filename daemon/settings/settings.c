@@ -85,6 +85,9 @@ static const struct pw_option items[] = {
         { "tls-cert", 0, PW_OPTION_TEXT, AT(tls_cert), NULL, "FILE", "This host's certificate, PEM: it names the host." },
         { "tls-key", 0, PW_OPTION_TEXT, AT(tls_key), NULL, "FILE", "Its key, PEM. Nobody but its owner may read FILE." },
         { "tls-ca", 0, PW_OPTION_TEXT, AT(tls_ca), NULL, "FILE", "The authority that certificates of hosts have to be of, PEM." },
+        { "link-reserve", 0, PW_OPTION_SIZE, AT(link_reserve), "4MiB", "SIZE",
+          "Memory for each host that pulls values which are spread over devices here. They are gathered there, 1 MiB at a time. "
+          "From 1 MiB to 32 MiB; it is taken with the first one, and counts as overhead." },
         { "redis-user", 0, PW_OPTION_TEXT, AT(redis_user), NULL, "NAME", "The user of Redis. Default: its default user." },
         { "redis-password-file", 0, PW_OPTION_TEXT, AT(redis_password_file), NULL, "FILE",
           "The first line of FILE is the password of Redis. Nobody but its owner may read FILE." },

@@ -12,7 +12,7 @@ struct pw_settings {
         const char *listen, *tls_cert, *tls_key, *tls_ca, *secret_file;
         struct pw_text_list modules, quotas, weights;
         uint32_t islands, socket_mode, ahead, ready_fd;
-        uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth;
+        uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth, link_reserve;
         uint64_t shutdown_us, admit_us, function_limit_us, lease_us;
         bool new_cluster, redis_plaintext, help, version, help_mdoc, metrics_mdoc;
 };

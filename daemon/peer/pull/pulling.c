@@ -335,7 +335,7 @@ enum pw_status pw_pulling_open(struct pw_peers *peers, struct pw_error *ret_err)
         struct pw_pulls_params pulls = { .ahead = AHEAD, .streams = STREAMS, .stall_us = peers->daemon->settings.lease_us,
                                          .deadline_us = DEADLINE_US, .first_ask = first, .secret = secret,
                                          .observer = &peers->observer };
-        struct pw_pull_source_params source = { .sends = SENDS, .slots = PW_STAGING_SLOTS, .first_number = first,
+        struct pw_pull_source_params source = { .sends = SENDS, .slots = pw_staging_slots(peers), .first_number = first,
                                                  .observer = &peers->observer };
         struct pw_pull_spread_params spread = { peers->own.host, ASKERS, secret, &peers->observer };
         enum pw_status status = pw_pulls_new(&pulls, &peers->pulls, ret_err);

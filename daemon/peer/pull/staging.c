@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define RESERVE_BYTES ((size_t)PW_STAGING_SLOTS * PW_PULL_CHUNK_BYTES)
-
 struct pw_staging {
         struct pw_peers *peers;
+        size_t reserve_bytes;     /* of each host */
         void (*staged)(struct pw_peers *peers, uint64_t send, enum pw_status status);
         struct pw_crew *crew;
         struct pw_table reserves; /* host -> its places */
@@ -28,6 +27,11 @@ struct stage {
         enum pw_status status;
 };
 
+uint32_t pw_staging_slots(const struct pw_peers *peers)
+{
+        return (uint32_t)(peers->daemon->settings.link_reserve / PW_PULL_CHUNK_BYTES);
+}
+
 enum pw_status pw_staging_new(struct pw_peers *peers, void (*staged)(struct pw_peers *peers, uint64_t send, enum pw_status status),
                               struct pw_staging **ret_staging, struct pw_error *ret_err)
 {
@@ -37,6 +41,7 @@ enum pw_status pw_staging_new(struct pw_peers *peers, void (*staged)(struct pw_p
         if (!staging)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for chunks on their way");
         staging->peers = peers;
+        staging->reserve_bytes = (size_t)pw_staging_slots(peers) * PW_PULL_CHUNK_BYTES;
         staging->staged = staged;
         pw_list_init(&staging->works);
         status = pw_crew_new(&peers->daemon->loop, &staging->crew, ret_err);
@@ -58,7 +63,7 @@ void pw_staging_free(struct pw_staging *staging)
         pw_list_each(&staging->works, stage, struct stage, link)
                 free(stage);
         for (uint32_t at = 0; (places = pw_table_next(&staging->reserves, &at));)
-                munmap(places, RESERVE_BYTES);
+                munmap(places, staging->reserve_bytes);
         pw_table_done(&staging->reserves);
         free(staging);
 }
@@ -75,14 +80,14 @@ static void *reserve_of(struct pw_staging *staging, uint32_t host)
 
         if (places)
                 return places;
-        places = mmap(NULL, RESERVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        places = mmap(NULL, staging->reserve_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (places == MAP_FAILED)
                 return NULL;
         if (!pw_table_put(&staging->reserves, host, places)) {
-                munmap(places, RESERVE_BYTES);
+                munmap(places, staging->reserve_bytes);
                 return NULL;
         }
-        pw_store_overhead(staging->peers->daemon->store, (int64_t)RESERVE_BYTES);
+        pw_store_overhead(staging->peers->daemon->store, (int64_t)staging->reserve_bytes);
         return places;
 }
 

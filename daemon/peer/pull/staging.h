@@ -1,5 +1,5 @@
 /* Chunks of values that are spread over devices, gathered before they are sent: into a few places for each host, never in the queue
- * for memory. They are counted as overhead of the host.
+ * for memory: --link-reserve, which is counted as overhead of the host.
  *
  * Threads: loop thread only, but for pw_offered's gather().   Blocks: never, but pw_staging_free().
  */
@@ -10,14 +10,14 @@
 
 struct pw_staging;
 
-#define PW_STAGING_SLOTS 4u /* of a host, of a chunk each */
-
 /* `staged`: called once for each chunk, later. Errors: PW_NO_MEMORY, PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_staging_new(struct pw_peers *peers,
                                             void (*staged)(struct pw_peers *peers, uint64_t send, enum pw_status status),
                                             struct pw_staging **ret_staging, struct pw_error *ret_err);
 /* What is under way comes to its end, and is told to nobody. Accepts NULL. */
 void pw_staging_free(struct pw_staging *staging);
+
+uint32_t pw_staging_slots(const struct pw_peers *peers); /* of each host, of a chunk each */
 
 struct pw_staging_chunk { uint32_t host, slot, chunk; uint64_t send; };
 /* Gather it into that place. Errors: PW_NO_MEMORY, PW_SYSTEM: `staged` is not called. */

@@ -199,6 +199,7 @@ static void options_that_do_not_go_together(void **state)
         it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--cluster", "ants", "--metadata", "redis://192.0.2.1:6379"),
                             "192.0.2.1|--redis-plaintext");
         it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--cluster", "ants", "--metadata", address, "--lease", "50ms"), "--lease");
+        it_refuses_to_start(host, IT_ARGS(IT_SMALL, "--link-reserve", "33MiB"), "--link-reserve: from 1 MiB to 32 MiB");
         snprintf(path, sizeof path, "%s/password", host->folder);
         it_write_file(path, "sesame\n");
         assert_int_equal(chmod(path, 0644), 0);
