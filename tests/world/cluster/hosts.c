@@ -71,7 +71,9 @@ void hosts_begin(uint64_t seed, uint32_t count)
         world->seed = world->random = seed;
         world->now_us = SECOND;
         world->count = count;
-        pw_list_init(&world->connections);
+        for (uint32_t a = 1; a < HOSTS_MAX; a++)
+                for (uint32_t b = a; b < HOSTS_MAX; b++)
+                        pw_list_init(&world->connections[a][b]);
         pw_list_init(&world->things);
         for (uint32_t number = 1; number <= count; number++) {
                 world->hosts[number].epoch = 100;
@@ -81,14 +83,11 @@ void hosts_begin(uint64_t seed, uint32_t count)
 
 /* --- connections ------------------------------------------------------------------------------------------------------------ */
 
+static struct pw_list *connections_of(uint32_t a, uint32_t b) { return &world->connections[a < b ? a : b][a < b ? b : a]; }
+
 static uint32_t side_of(const struct connection *connection, uint32_t host)
 {
-        return connection->hosts[0] == host ? 0 : connection->hosts[1] == host ? 1 : 2;
-}
-
-static bool is_between(const struct connection *connection, uint32_t a, uint32_t b)
-{
-        return side_of(connection, a) < 2 && side_of(connection, b) < 2;
+        return connection->hosts[0] == host ? 0 : 1;
 }
 
 static void clear(struct pw_list *way)
@@ -146,11 +145,10 @@ void hosts_break(uint32_t a, uint32_t b)
 {
         struct connection *connection;
 
-        pw_list_each(&world->connections, connection, struct connection, link)
-                if (is_between(connection, a, b)) {
-                        shut(connection, 0);
-                        shut(connection, 1);
-                }
+        pw_list_each(connections_of(a, b), connection, struct connection, link) {
+                shut(connection, 0);
+                shut(connection, 1);
+        }
 }
 
 static struct pw_link_peer hello(uint32_t own, uint32_t other)
@@ -176,7 +174,7 @@ static void call(uint32_t own, uint32_t other)
         connection->called_by[side_of(connection, own)] = true;
         pw_list_init(&connection->ways[0]);
         pw_list_init(&connection->ways[1]);
-        pw_list_append(&world->connections, &connection->link);
+        pw_list_append(connections_of(own, other), &connection->link);
         for (uint32_t to = 0; to < 2; to++)
                 put(connection, to, &(struct item){ .kind = HELLO, .peer = hello(connection->hosts[!to], connection->hosts[to]) },
                     NULL);
@@ -208,8 +206,8 @@ static bool meet(struct connection *connection, uint32_t side, const struct pw_l
         }
         if (met.ended_term)
                 term_ended(own, other);
-        pw_list_each(&world->connections, it, struct connection, link)
-                if (it != connection && is_between(it, own, other) && (side == 1 || it->number[side] || it->called_by[side]))
+        pw_list_each(connections_of(own, other), it, struct connection, link)
+                if (it != connection && (side == 1 || it->number[side] || it->called_by[side]))
                         shut(it, side);
         connection->number[side] = met.connection;
         host->since_us[other] = pw_min_u64(host->since_us[other], world->now_us);
@@ -313,13 +311,12 @@ static void turn_link(uint32_t own, uint32_t other)
         struct pw_error why;
         enum pw_link_due due = pw_link_turn(link, world->now_us, &why);
 
-        pw_list_each(&world->connections, connection, struct connection, link)
-                if (is_between(connection, own, other)) {
-                        if (due == PW_LINK_GAVE_UP)
-                                shut(connection, side_of(connection, own));
-                        else
-                                write_all(connection, side_of(connection, own), due == PW_LINK_BEAT);
-                }
+        pw_list_each(connections_of(own, other), connection, struct connection, link) {
+                if (due == PW_LINK_GAVE_UP)
+                        shut(connection, side_of(connection, own));
+                else
+                        write_all(connection, side_of(connection, own), due == PW_LINK_BEAT);
+        }
         if (due == PW_LINK_CALL)
                 call(own, other);
         if (due == PW_LINK_GAVE_UP)
@@ -333,9 +330,10 @@ static void turn(uint32_t own)
 
         if (is_stopped(own))
                 return;
-        pw_list_each(&world->connections, connection, struct connection, link)
-                if (side_of(connection, own) < 2)
-                        read_all(connection, side_of(connection, own));
+        for (uint32_t other = 1; other <= world->count; other++)
+                if (other != own)
+                        pw_list_each(connections_of(own, other), connection, struct connection, link)
+                                read_all(connection, side_of(connection, own));
         store_turn(own);
         (void)pw_borrow_turn(host->borrow, world->now_us, world->calm ? 4 : hosts_below(4) == 0);
         hosts_act(own);
@@ -359,22 +357,41 @@ static uint64_t next_us(uint32_t own)
         return pw_max_u64(at_us, host->stopped_until_us);
 }
 
-void hosts_step(uint64_t until_us)
+static uint64_t pair_due_us(uint32_t a, uint32_t b)
 {
         struct connection *connection;
+        uint64_t at_us = UINT64_MAX;
+
+        pw_list_each(connections_of(a, b), connection, struct connection, link)
+                at_us = pw_min_u64(at_us, pw_min_u64(due_us(connection, 0), due_us(connection, 1)));
+        return at_us;
+}
+
+static void forget_shut(uint32_t a, uint32_t b)
+{
+        struct connection *connection;
+
+        pw_list_each(connections_of(a, b), connection, struct connection, link)
+                if (!connection->open[0] && !connection->open[1])
+                        forget(connection);
+}
+
+void hosts_step(uint64_t until_us)
+{
         uint64_t at_us = until_us;
 
-        pw_list_each(&world->connections, connection, struct connection, link)
-                at_us = pw_min_u64(at_us, pw_min_u64(due_us(connection, 0), due_us(connection, 1)));
+        for (uint32_t a = 1; a <= world->count; a++)
+                for (uint32_t b = a + 1; b <= world->count; b++)
+                        at_us = pw_min_u64(at_us, pair_due_us(a, b));
         for (uint32_t own = 1; own <= world->count; own++)
                 if (world->hosts[own].borrow)
                         at_us = pw_min_u64(at_us, next_us(own));
         world->now_us = pw_max_u64(at_us, world->now_us + 100);
         for (uint32_t own = 1; own <= world->count; own++)
                 turn(own);
-        pw_list_each(&world->connections, connection, struct connection, link)
-                if (!connection->open[0] && !connection->open[1])
-                        forget(connection);
+        for (uint32_t a = 1; a <= world->count; a++)
+                for (uint32_t b = a + 1; b <= world->count; b++)
+                        forget_shut(a, b);
 }
 
 void hosts_go_on(uint64_t us)
@@ -388,11 +405,12 @@ void hosts_kill(uint32_t number)
         struct host *host = &world->hosts[number];
         struct connection *connection;
 
-        pw_list_each(&world->connections, connection, struct connection, link)
-                if (side_of(connection, number) < 2) {
-                        connection->open[side_of(connection, number)] = false;
-                        clear(&connection->ways[side_of(connection, number)]);
-                }
+        for (uint32_t other = 1; other <= world->count; other++)
+                if (other != number)
+                        pw_list_each(connections_of(number, other), connection, struct connection, link) {
+                                connection->open[side_of(connection, number)] = false;
+                                clear(&connection->ways[side_of(connection, number)]);
+                        }
         pw_borrow_free(host->borrow);
         pw_lend_free(host->lend);
         host->borrow = NULL;
@@ -411,8 +429,9 @@ void hosts_done(void)
         for (uint32_t number = 1; number <= world->count; number++)
                 if (world->hosts[number].borrow)
                         hosts_kill(number);
-        while (!pw_list_empty(&world->connections))
-                forget(pw_list_first(&world->connections, struct connection, link));
+        for (uint32_t a = 1; a <= world->count; a++)
+                for (uint32_t b = a + 1; b <= world->count; b++)
+                        forget_shut(a, b); /* both have ended: all are */
         pw_list_each(&world->things, thing, struct thing, link)
                 free(thing);
         free(world);

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define HOSTS_MAX 8u /* numbers 1 to 7 */
+#define HOSTS_MAX 65u /* numbers 1 to 64 */
 #define LEASE_US UINT64_C(3000000)
 #define SECOND UINT64_C(1000000)
 #define TENANT "ann"
@@ -72,7 +72,8 @@ struct hosts {
         uint32_t count;
         struct host hosts[HOSTS_MAX];
         uint64_t blocked_until_us[HOSTS_MAX][HOSTS_MAX]; /* from, to */
-        struct pw_list connections, things;
+        struct pw_list connections[HOSTS_MAX][HOSTS_MAX]; /* of two: the lower number first */
+        struct pw_list things;
         bool calm;
         uint64_t renewed; /* replicas that their homes hold again */
         char trace[8192];
