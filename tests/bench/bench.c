@@ -14,6 +14,9 @@ static const struct pw_bench benches[] = {
         { "gang8", pw_bench_gang8 },   { "pipeline", pw_bench_pipeline }, { "order", pw_bench_order },
         { "allreduce_64m", pw_bench_allreduce }, { "idle", pw_bench_idle }, { "start", pw_bench_start },
         { "reclaim", pw_bench_reclaim }, { "clients", pw_bench_clients }, { "objects_1m", pw_bench_objects },
+        { "pull_1g", pw_bench_pull_1g }, { "pull_1g_tls", pw_bench_pull_1g_tls }, { "pull_1k", pw_bench_pull_1k },
+        { "spread_256m", pw_bench_spread_256m }, { "lookup", pw_bench_lookup }, { "giving_up", pw_bench_giving_up },
+        { "redis_load", pw_bench_redis_load },
 };
 
 struct settings { bool json, quick, growth, help; };

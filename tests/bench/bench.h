@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 
+#include <sys/types.h>
+
 #define PW_BENCH_REPEATS 5u
 #define PW_BENCH_ROWS_MAX 32u
 
@@ -59,6 +61,14 @@ enum pw_status pw_bench_objects(struct pw_bench_context *context, struct pw_erro
 enum pw_status pw_bench_clients(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_reclaim(struct pw_bench_context *context, struct pw_error *ret_err);
 enum pw_status pw_bench_start(struct pw_bench_context *context, struct pw_error *ret_err);
+/* Between hosts: cluster/ */
+enum pw_status pw_bench_pull_1g(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_pull_1g_tls(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_pull_1k(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_spread_256m(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_lookup(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_giving_up(struct pw_bench_context *context, struct pw_error *ret_err);
+enum pw_status pw_bench_redis_load(struct pw_bench_context *context, struct pw_error *ret_err);
 
 /* Prints how costs grow with objects, clients, devices and nodes: a table of its own. growth.c */
 enum pw_status pw_bench_growth(struct pw_error *ret_err);
@@ -75,6 +85,10 @@ void pw_bench_pass(double seconds); /* doing nothing is what is measured meanwhi
 struct pw_bench_span { double start, busy, own; }; /* seconds: now; of all processors; of this process and its ended children */
 struct pw_bench_span pw_bench_span_begin(void);
 double pw_bench_span_others(const struct pw_bench_span *span);
+double pw_bench_own_seconds(void); /* processor time of this process */
+
+/* rest.c: times that threads of the process gave the processor away, or had it taken, since it began. */
+uint64_t pw_bench_switches(pid_t pid);
 
 /* report.c */
 struct pw_bench_summary {

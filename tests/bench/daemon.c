@@ -14,6 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#define ARGS_MAX 48
+
 /* The build tree is two folders above this program's own; libtool may have put the program one deeper. */
 enum pw_status pw_bench_build_folder(char folder[PATH_MAX], struct pw_error *ret_err)
 {
@@ -35,6 +37,11 @@ static void exec_daemon(const struct pw_bench_daemon_params *params, const struc
 {
         char program[PATH_MAX + 64], executor[PATH_MAX + 64], modules[PATH_MAX + 64], state[96], log[96];
         char devices[32], islands[16], fd[16];
+        const char *argv[ARGS_MAX] = { "pathwaysd", "--run-dir", daemon->folder, "--state-dir", state, "--executor", executor,
+                                       "--modules", modules, "--devices", devices, "--islands", islands, "--host-memory",
+                                       params->host_memory ? params->host_memory : "1GiB", "--device-memory",
+                                       params->device_memory ? params->device_memory : "64MiB", "--ready-fd", fd };
+        int argc = 19;
 
         snprintf(program, sizeof program, "%s/daemon/pathwaysd", build);
         snprintf(executor, sizeof executor, "%s/executor/pathways-executor", build);
@@ -46,11 +53,10 @@ static void exec_daemon(const struct pw_bench_daemon_params *params, const struc
         snprintf(fd, sizeof fd, "%d", ready);
         int out = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (const char *const *more = params->more; more && *more && argc < ARGS_MAX - 1; more++)
+                argv[argc++] = *more;
         if (out >= 0 && dup2(out, STDERR_FILENO) >= 0)
-                execl(program, "pathwaysd", "--run-dir", daemon->folder, "--state-dir", state, "--executor", executor, "--modules",
-                      modules, "--devices", devices, "--islands", islands, "--host-memory",
-                      params->host_memory ? params->host_memory : "1GiB", "--device-memory",
-                      params->device_memory ? params->device_memory : "64MiB", "--ready-fd", fd, (char *)NULL);
+                execv(program, (char *const *)(uintptr_t)argv);
         _exit(127);
 }
 

@@ -21,6 +21,7 @@ struct pw_bench_daemon_params {
         uint32_t devices, islands;
         const char *host_memory;   /* "2GiB"; NULL: 1GiB */
         const char *device_memory; /* NULL: 64MiB */
+        const char *const *more;   /* further arguments, up to a NULL; or NULL */
 };
 
 /* The build tree that this program lies in. */

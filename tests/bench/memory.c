@@ -86,9 +86,10 @@ uint64_t pw_bench_shared_bytes(pid_t pid)
         return bytes;
 }
 
-enum pw_status pw_bench_granted(struct pw_session *session, uint64_t *ret_bytes, struct pw_error *ret_err)
+/* The sum of so many terms. */
+static enum pw_status sum_terms(struct pw_session *session, const char *const *terms, size_t count, uint64_t *ret_bytes,
+                                struct pw_error *ret_err)
 {
-        static const char *const terms[] = { "used", "idle", "letting go", "quarantined" };
         struct pw_listing *listing;
         enum pw_status status = pw_list(session, "memory", NULL, 0, &listing, ret_err);
 
@@ -96,8 +97,22 @@ enum pw_status pw_bench_granted(struct pw_session *session, uint64_t *ret_bytes,
                 return status;
         *ret_bytes = 0;
         for (size_t i = 0; i < pw_listing_rows(listing)->n_rows; i++)
-                for (size_t t = 0; t < pw_array_count(terms); t++)
+                for (size_t t = 0; t < count; t++)
                         *ret_bytes += bytes_of(pw_listing_rows(listing)->rows[i], terms[t]);
         pw_listing_free(listing);
         return PW_OK;
+}
+
+enum pw_status pw_bench_granted(struct pw_session *session, uint64_t *ret_bytes, struct pw_error *ret_err)
+{
+        static const char *const terms[] = { "used", "idle", "letting go", "quarantined" };
+
+        return sum_terms(session, terms, pw_array_count(terms), ret_bytes, ret_err);
+}
+
+enum pw_status pw_bench_used(struct pw_session *session, uint64_t *ret_bytes, struct pw_error *ret_err)
+{
+        static const char *const terms[] = { "used", "letting go" };
+
+        return sum_terms(session, terms, pw_array_count(terms), ret_bytes, ret_err);
 }

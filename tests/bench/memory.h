@@ -15,5 +15,7 @@ uint64_t pw_bench_private_bytes(pid_t pid);
 uint64_t pw_bench_shared_bytes(pid_t pid);
 /* Bytes of host memory that are granted to somebody. */
 PW_MUST_CHECK enum pw_status pw_bench_granted(struct pw_session *session, uint64_t *ret_bytes, struct pw_error *ret_err);
+/* Those of them that have values, or had. */
+PW_MUST_CHECK enum pw_status pw_bench_used(struct pw_session *session, uint64_t *ret_bytes, struct pw_error *ret_err);
 
 #endif

@@ -19,6 +19,8 @@ static double own_seconds(int who)
                 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
+double pw_bench_own_seconds(void) { return own_seconds(RUSAGE_SELF); }
+
 static double busy_seconds(void)
 {
         unsigned long user, nice, system, idle, iowait, irq, softirq, steal;

@@ -50,6 +50,14 @@ static uint64_t switches_of(const char *pid)
         return sum;
 }
 
+uint64_t pw_bench_switches(pid_t pid)
+{
+        char text[16];
+
+        snprintf(text, sizeof text, "%d", (int)pid);
+        return switches_of(text);
+}
+
 /* Of the daemon and its children. */
 static uint64_t switches_of_all(pid_t daemon, uint32_t *ret_processes)
 {
