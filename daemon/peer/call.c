@@ -307,6 +307,7 @@ static void send_bytes(struct pw_peer_call *call, uint8_t *bytes_take, uint32_t 
 
         if (pw_control_stream_send(call->stream, &part, 1, &err) != PW_OK)
                 pw_log(&call->peers->daemon->log, PW_LOG_WARNING, "hello not sent host=%s reason=\"%s\"", name_of(call), err.text);
+        pw_control_stream_flush(call->stream);
         call->bytes_out += count;
         free(bytes_take);
 }
@@ -390,13 +391,15 @@ static bool write_one(struct pw_peer_call *call, struct pw_peer *peer, const str
 void pw_calls_write(struct pw_peers *peers, struct pw_peer *peer)
 {
         struct pw_peer_writing writing;
-        struct pw_peer_call *call;
+        struct pw_peer_call *call = NULL;
 
         while (pw_peer_next(peer, &writing)) {
                 call = pw_table_get(&peers->calls, writing.connection);
                 if (!call || !call->stream || !write_one(call, peer, &writing))
-                        return;
+                        break;
         }
+        if (call && call->stream)
+                pw_control_stream_flush(call->stream);
 }
 
 bool pw_calls_turn(struct pw_peers *peers)

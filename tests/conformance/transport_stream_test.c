@@ -86,6 +86,7 @@ static enum pw_status send_frame(struct end *end, uint32_t number)
         assert_non_null(frame);
         frame_fill(frame, number);
         status = pw_control_stream_send(end->stream, parts, 2, NULL);
+        pw_control_stream_flush(end->stream);
         free(frame);
         return status;
 }

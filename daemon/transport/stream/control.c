@@ -163,6 +163,27 @@ static void on_writable(evutil_socket_t fd, short what, void *context)
                 write_some(stream);
 }
 
+/* What goes wrong here the loop finds once more, and tells. */
+void pw_control_stream_flush(struct pw_control_stream *stream)
+{
+        enum pw_status status = PW_OK;
+        struct pw_error err;
+
+        if (stream->over || event_pending(stream->writable, EV_WRITE, NULL))
+                return;
+        while (status == PW_OK && stream->out_start < stream->out_end) {
+                struct iovec part = { stream->out + stream->out_start, stream->out_end - stream->out_start };
+                size_t bytes = 0;
+
+                status = stream->pipe->kind->write(stream->pipe, &part, 1, &bytes, &err);
+                stream->out_start += (uint32_t)bytes;
+        }
+        if (stream->out_start == stream->out_end)
+                stream->out_start = stream->out_end = 0;
+        else if (status != PW_NOT_READY || stream->pipe->wants_write) /* else it goes on when something is read */
+                event_add(stream->writable, NULL);
+}
+
 /* Room behind what is queued, or moved to the front. */
 static bool make_room(struct pw_control_stream *stream, uint32_t bytes)
 {
@@ -191,7 +212,6 @@ static bool make_room(struct pw_control_stream *stream, uint32_t bytes)
 enum pw_status pw_control_stream_send(struct pw_control_stream *stream, const struct iovec *parts, uint32_t count,
                                       struct pw_error *ret_err)
 {
-        bool idle = stream->out_start == stream->out_end;
         uint64_t bytes = 0;
 
         for (uint32_t i = 0; i < count; i++)
@@ -204,7 +224,7 @@ enum pw_status pw_control_stream_send(struct pw_control_stream *stream, const st
                 return pw_error_set(ret_err, PW_LIMIT, "%u bytes wait to be read by %s", stream->out_end - stream->out_start,
                                     stream->pipe->peer);
         }
-        if (!make_room(stream, PW_FRAMES_HEAD + (uint32_t)bytes) || (idle && event_add(stream->writable, NULL) < 0))
+        if (!make_room(stream, PW_FRAMES_HEAD + (uint32_t)bytes))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "out of memory for a frame");
         for (uint32_t i = 0; i < PW_FRAMES_HEAD; i++)
                 stream->out[stream->out_end++] = (uint8_t)(bytes >> 8 * i);

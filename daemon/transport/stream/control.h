@@ -34,11 +34,14 @@ void pw_control_stream_free(struct pw_control_stream *stream); /* hangs up; what
 /* Hang up: nothing is told any more. */
 void pw_control_stream_stop(struct pw_control_stream *stream);
 
-/* Queue a frame, the bytes of `parts` in a row; the loop writes it, as far as the other side takes it.
+/* Queue a frame, the bytes of `parts` in a row, until pw_control_stream_flush().
  * Errors: PW_LIMIT (the queue is full, nothing of it is there; `room` will be told), PW_TOO_LARGE (over PW_FRAMES_MAX),
  * PW_NO_MEMORY, PW_DAEMON_GONE (it is over). */
 PW_MUST_CHECK enum pw_status pw_control_stream_send(struct pw_control_stream *stream, const struct iovec *parts, uint32_t count,
                                                     struct pw_error *ret_err);
+/* After the last frame of a turn: what is queued is written as far as the descriptor takes it now, and the rest by the loop, when it
+ * takes more. */
+void pw_control_stream_flush(struct pw_control_stream *stream);
 uint64_t pw_control_stream_queued_bytes(const struct pw_control_stream *stream);
 
 #endif
