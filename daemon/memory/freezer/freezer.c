@@ -69,7 +69,9 @@ enum pw_status pw_freezer_of(struct pw_daemon *daemon, struct pw_tenant *tenant,
                                     tenant->name);
         }
         freezer->control = (struct pw_map){ control, PW_CONTROL_BYTES, true };
+        freezer->daemon = daemon;
         freezer->tenant = tenant;
+        pw_list_init(&freezer->queue);
         freezer->session = ++daemon->registry.next_session;
         status = open_freezer(daemon, tenant, freezer, ret_err);
         if (status != PW_OK) {
@@ -92,24 +94,70 @@ void pw_freezer_end(struct pw_daemon *daemon, struct pw_tenant *tenant)
         daemon->loop.more = true;
 }
 
-enum pw_status pw_freezer_take_lane(struct pw_freezer *freezer, const char *what, uint32_t *ret_lane, struct pw_error *ret_err)
+/* PW_LANES_MAX: none is free. */
+static uint32_t find_lane(struct pw_freezer *freezer)
 {
         for (uint32_t lane = 0; lane < PW_LANES_MAX; lane++) {
                 if (freezer->busy[lane])
                         continue;
                 freezer->busy[lane] = true;
-                freezer->users++;
-                *ret_lane = lane;
-                return PW_OK;
+                return lane;
         }
-        return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u %s that wait for room: let some end first", freezer->tenant->name,
-                            PW_LANES_MAX, what);
+        return PW_LANES_MAX;
+}
+
+enum pw_status pw_freezer_take_lane(struct pw_freezer *freezer, const char *what, uint32_t *ret_lane, struct pw_error *ret_err)
+{
+        uint32_t lane = find_lane(freezer);
+
+        if (lane == PW_LANES_MAX)
+                return pw_error_set(ret_err, PW_LIMIT, "tenant %s has %u %s that wait for room: let some end first",
+                                    freezer->tenant->name, PW_LANES_MAX, what);
+        freezer->users++;
+        *ret_lane = lane;
+        return PW_OK;
+}
+
+/* The next in the queue has it. */
+static void pass_lane(struct pw_freezer *freezer, uint32_t lane)
+{
+        struct pw_freezer_turn *turn;
+
+        freezer->busy[lane] = !pw_list_empty(&freezer->queue);
+        if (!freezer->busy[lane])
+                return;
+        turn = pw_list_first(&freezer->queue, struct pw_freezer_turn, link);
+        pw_list_remove(&turn->link);
+        turn->lane = lane;
+        turn->begin(turn);
 }
 
 void pw_freezer_give_lane(struct pw_freezer *freezer, uint32_t lane)
 {
-        freezer->busy[lane] = false;
         freezer->users--;
+        pass_lane(freezer, lane);
+}
+
+void pw_freezer_enter(struct pw_freezer *freezer, struct pw_freezer_turn *turn)
+{
+        pw_list_init(&turn->link);
+        freezer->users++;
+        turn->lane = find_lane(freezer);
+        if (turn->lane == PW_LANES_MAX)
+                pw_list_append(&freezer->queue, &turn->link);
+        else
+                turn->begin(turn);
+}
+
+void pw_freezer_leave(struct pw_freezer *freezer, struct pw_freezer_turn *turn)
+{
+        uint32_t lane = turn->lane;
+
+        pw_list_remove(&turn->link);
+        turn->lane = PW_LANES_MAX;
+        freezer->users--;
+        if (lane != PW_LANES_MAX)
+                pass_lane(freezer, lane);
 }
 
 static void drop(struct pw_daemon *daemon, uint32_t session, struct pw_cell cell)

@@ -15,12 +15,21 @@ struct pw_segment;
 
 /* A lane asks for one room, and for one slot, at a time. */
 struct pw_freezer {
+        struct pw_daemon *daemon;
         struct pw_tenant *tenant;
         uint32_t session;  /* in the store */
         struct pw_segment *segment; /* the daemon has all of it mapped */
         struct pw_map control;
         uint32_t users;    /* who have a lane, or a slot of it that is PENDING: it stays */
         bool busy[PW_LANES_MAX];
+        struct pw_list queue; /* of turns that wait for a lane */
+};
+
+/* The turn of one user, who gets a lane now or once somebody gives one back. */
+struct pw_freezer_turn {
+        struct pw_list link; /* in the queue; else alone */
+        uint32_t lane;       /* PW_LANES_MAX: none yet */
+        void (*begin)(struct pw_freezer_turn *turn); /* it has its lane; once */
 };
 
 /* The tenant's, made where it has none. Errors: PW_NO_MEMORY, PW_SYSTEM, PW_LIMIT (segment numbers are used up). */
@@ -30,6 +39,9 @@ PW_MUST_CHECK enum pw_status pw_freezer_of(struct pw_daemon *daemon, struct pw_t
 PW_MUST_CHECK enum pw_status pw_freezer_take_lane(struct pw_freezer *freezer, const char *what, uint32_t *ret_lane,
                                                   struct pw_error *ret_err);
 void pw_freezer_give_lane(struct pw_freezer *freezer, uint32_t lane);
+/* begin() is called in here where a lane is free. The turn stays where it is until pw_freezer_leave(), with a lane or without. */
+void pw_freezer_enter(struct pw_freezer *freezer, struct pw_freezer_turn *turn);
+void pw_freezer_leave(struct pw_freezer *freezer, struct pw_freezer_turn *turn);
 /* A room of one value was granted to the freezer: a PENDING object in it, held until pw_freezer_let_go(); `action` is the answer
  * of the store. Errors: the answer's; PW_NO_SPACE (the room was taken back), PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_freezer_begin(struct pw_daemon *daemon, struct pw_freezer *freezer,

@@ -11,13 +11,14 @@
 struct slot_wait {
         struct pw_room_taker taker;
         struct pw_freezer *freezer;
-        uint32_t lane;
+        struct pw_freezer_turn turn;
+        uint64_t token;
         struct pw_proxy_want want;
 };
 
 static void free_wait(struct slot_wait *wait)
 {
-        pw_freezer_give_lane(wait->freezer, wait->lane);
+        pw_freezer_leave(wait->freezer, &wait->turn);
         free(wait);
 }
 
@@ -70,30 +71,37 @@ static enum pw_status no_memory(struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for an object of another host");
 }
 
+/* It has a lane. */
+static void ask_slot(struct pw_freezer_turn *turn)
+{
+        const struct slot_wait *wait = pw_list_item(turn, struct slot_wait, turn);
+        struct pw_daemon *daemon = wait->freezer->daemon;
+
+        pw_store_room_request(daemon->store, &(struct pw_room_request){ .token = wait->token, .session = wait->freezer->session,
+                                                                        .lane = turn->lane, .futures = true, .count = 1,
+                                                                        .now_us = pw_now_us(),
+                                                                        .deadline_us = wait->want.until_us });
+        daemon->loop.more = true;
+}
+
 enum pw_status pw_proxies_make(struct pw_daemon *daemon, const struct pw_proxy_want *want, struct pw_error *ret_err)
 {
         struct slot_wait *wait = calloc(1, sizeof *wait);
         enum pw_status status = wait ? pw_freezer_of(daemon, want->tenant, &wait->freezer, ret_err)
                                      : no_memory(ret_err);
-        uint64_t token;
 
-        if (status == PW_OK)
-                status = pw_freezer_take_lane(wait->freezer, "objects of other hosts", &wait->lane, ret_err);
+        if (status == PW_OK) {
+                wait->token = pw_rooms_wait_for(daemon, &(struct pw_room_for){ .taker = &wait->taker, .until_us = want->until_us });
+                status = wait->token ? PW_OK : no_memory(ret_err);
+        }
         if (status != PW_OK) {
                 free(wait);
                 return status;
         }
         wait->taker = (struct pw_room_taker){ take_slot, drop_wait };
         wait->want = *want;
-        token = pw_rooms_wait_for(daemon, &(struct pw_room_for){ .taker = &wait->taker, .until_us = want->until_us });
-        if (!token) {
-                free_wait(wait);
-                return no_memory(ret_err);
-        }
-        pw_store_room_request(daemon->store, &(struct pw_room_request){ .token = token, .session = wait->freezer->session,
-                                                                        .lane = wait->lane, .futures = true, .count = 1,
-                                                                        .now_us = pw_now_us(), .deadline_us = want->until_us });
-        daemon->loop.more = true;
+        wait->turn.begin = ask_slot;
+        pw_freezer_enter(wait->freezer, &wait->turn);
         return PW_OK;
 }
 

@@ -22,7 +22,7 @@ struct pw_proxy_want {
         void *context;     /* borrowed until then */
 };
 /* PW_OK: `made` is called once, later; not any more where the daemon stops. It waits where the tenant may have no more objects
- * (PW_NO_SPACE in the end). Errors: PW_LIMIT, PW_NO_MEMORY, PW_SYSTEM. */
+ * (PW_NO_SPACE in the end). Errors: PW_NO_MEMORY, PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_proxies_make(struct pw_daemon *daemon, const struct pw_proxy_want *want, struct pw_error *ret_err);
 /* Who waited for it holds it now; if nobody does, it goes. */
 void pw_proxies_handed_out(struct pw_daemon *daemon, struct pw_object *object);

@@ -8,13 +8,12 @@
 #include "daemon/memory/segment.h"
 #include "store/proxy.h"
 
-#define NO_LANE PW_LANES_MAX
-
 struct pw_replica {
         struct pw_room_taker taker;
         struct pw_freezer *freezer;
-        uint32_t lane;             /* while it waits for room; then NO_LANE */
+        struct pw_freezer_turn turn; /* while it waits for a lane, and for room */
         uint64_t token;            /* likewise; then 0 */
+        bool waits;
         struct pw_object *object;  /* PENDING, once there is room; else NULL */
         struct pw_described described;
         struct pw_replica_want want;
@@ -22,9 +21,9 @@ struct pw_replica {
 
 static void leave_lane(struct pw_replica *replica)
 {
-        if (replica->lane != NO_LANE)
-                pw_freezer_give_lane(replica->freezer, replica->lane);
-        replica->lane = NO_LANE;
+        if (replica->waits)
+                pw_freezer_leave(replica->freezer, &replica->turn);
+        replica->waits = false;
         replica->token = 0;
 }
 
@@ -37,7 +36,8 @@ static void free_replica(struct pw_replica *replica)
 
 static void drop_replica(struct pw_room_taker *taker) { free_replica(pw_list_item(taker, struct pw_replica, taker)); }
 
-static bool ask_replica_room(struct pw_daemon *daemon, struct pw_replica *replica);
+static bool note_token(struct pw_daemon *daemon, struct pw_replica *replica);
+static void ask_replica_room(struct pw_freezer_turn *turn);
 
 static void take_replica_room(struct pw_daemon *daemon, struct pw_room_taker *taker, const struct pw_store_action *action)
 {
@@ -46,8 +46,10 @@ static void take_replica_room(struct pw_daemon *daemon, struct pw_room_taker *ta
         enum pw_status status;
 
         /* An earlier room of this lane came back meanwhile. It is not for others: an extent has one replica. */
-        if (action->kind == PW_STORE_LOOK_AGAIN && ask_replica_room(daemon, replica))
+        if (action->kind == PW_STORE_LOOK_AGAIN && note_token(daemon, replica)) {
+                ask_replica_room(&replica->turn);
                 return;
+        }
         status = pw_freezer_begin(daemon, replica->freezer, action, &replica->object, &err);
         leave_lane(replica);
         replica->described.room_segment = replica->freezer->segment->number;
@@ -58,24 +60,29 @@ static void take_replica_room(struct pw_daemon *daemon, struct pw_room_taker *ta
 }
 
 /* False: out of memory. */
-static bool ask_replica_room(struct pw_daemon *daemon, struct pw_replica *replica)
+static bool note_token(struct pw_daemon *daemon, struct pw_replica *replica)
 {
-        uint64_t bytes = pw_max_u64(replica->described.bytes, 1);
-
         replica->token = pw_rooms_wait_for(daemon, &(struct pw_room_for){ .taker = &replica->taker, .bytes = replica->want.bytes,
                                                                           .until_us = replica->want.until_us });
-        if (!replica->token)
-                return false;
+        return replica->token != 0;
+}
+
+/* It has a lane. */
+static void ask_replica_room(struct pw_freezer_turn *turn)
+{
+        const struct pw_replica *replica = pw_list_item(turn, struct pw_replica, turn);
+        struct pw_daemon *daemon = replica->freezer->daemon;
+        uint64_t bytes = pw_max_u64(replica->described.bytes, 1);
+
         pw_store_room_request(daemon->store, &(struct pw_room_request){ .token = replica->token,
                                                                         .session = replica->freezer->session,
-                                                                        .lane = replica->lane,
+                                                                        .lane = turn->lane,
                                                                         .size_class = pw_size_class(bytes),
                                                                         .count = 1,
                                                                         .need_bytes = bytes,
                                                                         .now_us = pw_now_us(),
                                                                         .deadline_us = replica->want.until_us });
         daemon->loop.more = true;
-        return true;
 }
 
 enum pw_status pw_replica_ask(struct pw_daemon *daemon, const struct pw_replica_want *want, struct pw_replica **ret_replica,
@@ -85,8 +92,6 @@ enum pw_status pw_replica_ask(struct pw_daemon *daemon, const struct pw_replica_
         enum pw_status status = replica ? pw_freezer_of(daemon, want->tenant, &replica->freezer, ret_err)
                                         : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a replica");
 
-        if (status == PW_OK)
-                status = pw_freezer_take_lane(replica->freezer, "replicas", &replica->lane, ret_err);
         if (status != PW_OK) {
                 free(replica);
                 return status;
@@ -95,10 +100,13 @@ enum pw_status pw_replica_ask(struct pw_daemon *daemon, const struct pw_replica_
         replica->taker = (struct pw_room_taker){ take_replica_room, drop_replica };
         replica->want = *want;
         replica->described = (struct pw_described){ .bytes = want->bytes, .dtype = PW_OPAQUE };
-        if (!ask_replica_room(daemon, replica)) {
+        if (!note_token(daemon, replica)) {
                 free_replica(replica);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a replica");
         }
+        replica->waits = true;
+        replica->turn.begin = ask_replica_room;
+        pw_freezer_enter(replica->freezer, &replica->turn);
         *ret_replica = replica;
         return PW_OK;
 }

@@ -21,8 +21,7 @@ struct pw_replica_want {
         void (*room)(void *context, struct pw_replica *replica, const struct pw_error *err);
         void *context;     /* borrowed until then */
 };
-/* Own: *ret_replica, until it is done, given up, or was told that there is no room. Errors: PW_LIMIT (too many of the tenant's
- * wait), PW_NO_MEMORY, PW_SYSTEM. */
+/* Own: *ret_replica, until it is done, given up, or was told that there is no room. Errors: PW_NO_MEMORY, PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_replica_ask(struct pw_daemon *daemon, const struct pw_replica_want *want,
                                             struct pw_replica **ret_replica, struct pw_error *ret_err);
 /* Where its bytes are to be written; NULL: there is no room yet. Its pages are there. Good until it is done or given up. */

@@ -39,8 +39,7 @@ void pw_control_stream_stop(struct pw_control_stream *stream);
  * PW_NO_MEMORY, PW_DAEMON_GONE (it is over). */
 PW_MUST_CHECK enum pw_status pw_control_stream_send(struct pw_control_stream *stream, const struct iovec *parts, uint32_t count,
                                                     struct pw_error *ret_err);
-/* After the last frame of a turn: what is queued is written as far as the descriptor takes it now, and the rest by the loop, when it
- * takes more. */
+/* After the last frame of a turn: the descriptor gets what it takes now, and the loop writes the rest. */
 void pw_control_stream_flush(struct pw_control_stream *stream);
 uint64_t pw_control_stream_queued_bytes(const struct pw_control_stream *stream);
 
