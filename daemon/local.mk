@@ -22,7 +22,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/loop/heap.c daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
 	daemon/memory/freezer/freezer.c daemon/memory/freezer/frozen.c daemon/memory/freezer/proxies.c \
 	daemon/memory/freezer/replica.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
-	daemon/memory/segment.c daemon/memory/worker.c daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c \
+	daemon/memory/lent_map.c daemon/memory/segment.c daemon/memory/worker.c daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c \
 	daemon/meta/own.c daemon/meta/place.c daemon/settings/metadata.c \
 	$(redis_sources) \
 	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c \
@@ -52,7 +52,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/freezer/freezer.h daemon/memory/freezer/frozen.h \
 	daemon/memory/freezer/proxies.h daemon/memory/freezer/replica.h \
 	daemon/memory/limits.h daemon/memory/memory.h daemon/memory/overhead.h daemon/memory/recount.h daemon/memory/room.h \
-	daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carried.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h daemon/meta/own.h daemon/meta/place.h \
+	daemon/memory/lent_map.h daemon/memory/segment.h daemon/memory/worker.h daemon/meta/carried.h daemon/meta/carry.h daemon/meta/kinds.h daemon/meta/meta.h daemon/meta/own.h daemon/meta/place.h \
 	daemon/settings/metadata.h daemon/meta/redis/address.h \
 	daemon/meta/redis/answer.h daemon/meta/redis/member.h daemon/meta/redis/redis_private.h daemon/meta/redis/saver.h daemon/meta/redis/script.h \
 	daemon/meta/redis/state.h daemon/meta/redis/wire.h \

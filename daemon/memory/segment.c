@@ -8,6 +8,7 @@
 
 static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment, const struct pw_store_leaving *leaving)
 {
+        pw_segment_unlend(segment);
         pw_list_remove(&segment->of_backing);
         if (segment->backed.backing)
                 pw_backing_thaw(segment->backed.backing);
@@ -92,6 +93,7 @@ enum pw_status pw_segment_reserve(struct pw_daemon *daemon, const struct pw_segm
         if (!segment)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a segment");
         *segment = *like;
+        pw_list_init(&segment->lent);
         pw_list_init(&segment->of_backing);
         if (like->backed.backing)
                 pw_list_append(&like->backed.backing->segments_in, &segment->of_backing);

@@ -12,6 +12,7 @@ struct pw_segment {
         struct pw_backed backed; /* its memory; a CLIENT's is made by its session */
         struct pw_list of_backing; /* a session's; else alone */
         struct pw_map map;     /* CLIENT: entries; FUTURES, and what only the daemon writes: all; DEVICE: none */
+        struct pw_list lent;   /* maps of values that are sent from there: lent_map.h */
         struct pw_tenant *tenant;
         uint32_t session;      /* CLIENT */
         uint32_t device;       /* DEVICE */
@@ -30,5 +31,6 @@ PW_MUST_CHECK enum pw_status pw_segment_begin(struct pw_daemon *daemon, struct p
 void pw_segment_quiet(struct pw_segment *segment); /* nobody reads its entries any more: its map goes */
 struct pw_segment *pw_segment_get(const struct pw_memory *memory, uint32_t number); /* NULL: none */
 void pw_segment_remove(struct pw_daemon *daemon, struct pw_segment *segment);
+void pw_segment_unlend(struct pw_segment *segment); /* lent_map.c: nobody sends anything from there any more */
 
 #endif

@@ -32,6 +32,8 @@ static void note(void *context, const struct pw_transition *transition)
         const struct pw_peers *peers = context;
         char line[PW_TRANSITION_TEXT_BYTES];
 
+        if (peers->daemon->log.level < PW_LOG_DEBUG)
+                return; /* formatting is what costs */
         pw_log(&peers->daemon->log, PW_LOG_DEBUG, "%s", pw_transition_format(transition, line));
 }
 

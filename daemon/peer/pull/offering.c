@@ -4,13 +4,11 @@
 #include "base/memory.h"
 #include "cluster/pull/source.h"
 #include "cluster/pull/spread.h"
-#include "daemon/memory/segment.h"
+#include "daemon/memory/lent_map.h"
 #include "daemon/peer/known.h"
 #include "daemon/peer/pull/spread_value.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 struct offering {
         struct pw_offered offered; /* first */
@@ -20,8 +18,7 @@ struct offering {
         uint64_t number;
         struct pw_object *object;
         struct pw_spread_value *spread; /* NULL: its bytes lie in a row, in `map` */
-        void *map;
-        uint64_t map_bytes;
+        struct pw_lent_map *map;
         bool withdrawn;
 };
 
@@ -37,8 +34,7 @@ static struct offering *find(const struct pw_peers *peers, struct pw_id id)
 
 static void forget(struct offering *offering)
 {
-        if (offering->map)
-                munmap(offering->map, offering->map_bytes);
+        pw_lent_map_give(offering->map);
         pw_spread_value_free(offering->spread);
         pw_list_remove(&offering->link);
         free(offering);
@@ -63,9 +59,9 @@ static enum pw_status gather(const struct pw_offered *offered, uint64_t first, u
 static enum pw_status map(struct offering *offering, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = offering->peers->daemon;
-        const struct pw_segment *segment;
+        struct pw_segment *segment;
         struct pw_value_at at;
-        uint64_t start, page = (uint64_t)sysconf(_SC_PAGESIZE);
+        uint8_t *bytes;
         enum pw_status status = pw_value_at(daemon, offering->object, &at, ret_err);
 
         if (status == PW_UNSUPPORTED) {
@@ -75,18 +71,12 @@ static enum pw_status map(struct offering *offering, struct pw_error *ret_err)
         if (status != PW_OK)
                 return status;
         segment = pw_segment_get(&daemon->memory, at.segment);
-        if (!segment || at.is_inline || at.offset > segment->backed.bytes || at.bytes > segment->backed.bytes - at.offset)
+        if (!segment || at.is_inline)
                 return pw_error_set(ret_err, PW_PROTOCOL, "its producer wrote a place that cannot be");
-        start = (segment->backed.offset + at.offset) / page * page;
-        offering->map_bytes = segment->backed.offset + at.offset + at.bytes - start;
-        offering->map = mmap(NULL, offering->map_bytes, PROT_READ, MAP_SHARED, segment->backed.backing->fd, (off_t)start);
-        if (offering->map == MAP_FAILED) {
-                offering->map = NULL;
-                return pw_error_set(ret_err, PW_NO_MEMORY, "no room to map its %llu bytes", (unsigned long long)at.bytes);
-        }
-        offering->offered = (struct pw_offered){ .at = (uint8_t *)offering->map + (segment->backed.offset + at.offset - start),
-                                                 .bytes = at.bytes, .let_go = let_go };
-        return PW_OK;
+        status = pw_lent_map_take(segment, at.offset, at.bytes, &offering->map, &bytes, ret_err);
+        if (status == PW_OK)
+                offering->offered = (struct pw_offered){ .at = bytes, .bytes = at.bytes, .let_go = let_go };
+        return status;
 }
 
 static enum pw_status offer(struct offering *offering, struct pw_error *ret_err)
