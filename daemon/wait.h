@@ -15,7 +15,8 @@ enum pw_wait_kind {
         PW_WAIT_KIND_SHAPE,
         PW_WAIT_KIND_COMPILE,
         PW_WAIT_KIND_OPENING,  /* an object of another host */
-        PW_WAIT_KIND_BYTES     /* of one that is opened, and ready elsewhere */
+        PW_WAIT_KIND_BYTES,    /* of one that is opened, and ready elsewhere */
+        PW_WAIT_KIND_NAMING    /* an object's home to bind or remove its name */
 };
 
 struct pw_wait_row {
@@ -23,7 +24,7 @@ struct pw_wait_row {
         struct pw_dsession *session;
         uint32_t lane, thread;        /* thread: its id; 0: not known */
         uint32_t segment, slot;       /* object: a claim of the client, to be looked up */
-        struct pw_id id;              /* opening */
+        struct pw_id id;              /* opening, naming */
         struct pw_object *object;     /* bytes: the proxy */
         uint64_t bytes, token;        /* room: of one; of the request */
         const char *name;             /* of an object, or of the function whose shapes a program needs */

@@ -25,7 +25,11 @@ struct pw_name_request {
         uint64_t request;  /* its number of that; both come back with the answer */
         const char *tenant, *name;
         uint64_t now_us;
+        bool to_remove;    /* of a lookup: to remove it where it is bound; comes back too */
 };
+
+/* 1 to PW_NAME_MAX_BYTES printable ASCII characters without spaces. Errors: PW_INVALID. */
+PW_MUST_CHECK enum pw_status pw_store_name_check(const char *name, struct pw_error *ret_err);
 
 /* Bind it to `object`, which is held from now on. `until_us`: when the name goes; 0: never. Of a name that is bound to it, or on
  * its way there, that takes the place of the end that it had. Till then a lease holds the object too. Errors: PW_EXISTS (bound to
@@ -70,6 +74,8 @@ struct pw_name_told {
         bool elsewhere;     /* it looked the name up: `object` is what another host has bound it to, and nobody here holds it */
         struct pw_id object;
         struct pw_cell cell; /* where that stands on this host */
+        bool to_remove;      /* of its request, and */
+        char name[PW_NAME_MAX_BYTES + 1];
         uint64_t until_us;   /* elsewhere: of its wait; UINT64_MAX: for ever; 0: it does not wait */
         char text[500];     /* of an error */
 };

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/memory/freezer/proxies.h"
 #include "daemon/peer/borrowed.h"
+#include "daemon/peer/naming.h"
 #include "daemon/peer/pull/pulling.h"
 #include "daemon/session/tenant.h"
 #include "store/object.h"
@@ -420,13 +421,16 @@ void pw_borrowing_each_wait(const struct pw_daemon *daemon, const struct pw_dses
                 return;
         pw_opening_each_wait(daemon->peers, session, row, context);
         pw_fetching_each_wait(daemon->peers, session, row, context);
+        pw_naming_each_wait(daemon->peers, session, row, context);
 }
 
 static void session_end(struct pw_dsession *session)
 {
         pw_opening_session_end(session);
         pw_fetching_session_end(session);
+        pw_naming_session_end(session);
 }
 
-const struct pw_foreign pw_borrowing_foreign = { pw_borrowing_find, pw_opening_open, pw_fetching_fetch, session_end, freed,
-                                                 pw_fetching_wanted };
+const struct pw_foreign pw_borrowing_foreign = { .find = pw_borrowing_find, .open = pw_opening_open, .fetch = pw_fetching_fetch,
+                                                 .name = pw_naming_ask, .named = pw_naming_told, .session_end = session_end,
+                                                 .freed = freed, .wanted = pw_fetching_wanted };

@@ -231,14 +231,6 @@ static void find(struct pw_peers *peers, const struct pw_lend_action *action)
                 pw_peers_give_up(peers, action->host, &err);
 }
 
-static void work_done(struct pw_peers *peers, uint32_t number)
-{
-        const struct pw_host *host = pw_hosts_get(&peers->hosts, number);
-
-        if (host && host->peer)
-                pw_link_work_done(host->peer->link);
-}
-
 static void act(struct pw_peers *peers)
 {
         struct pw_lend_action action;
@@ -251,7 +243,7 @@ static void act(struct pw_peers *peers)
                 case PW_LEND_SEND:
                         pw_peers_send(peers, action.host, PW_PEER_BODY_TALK, action.frame);
                         if (action.answers)
-                                work_done(peers, action.host);
+                                pw_peers_work_done(peers, action.host);
                         break;
                 }
         }

@@ -3,6 +3,7 @@
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/call.h"
 #include "daemon/peer/lending.h"
+#include "daemon/peer/naming.h"
 #include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
 
@@ -89,6 +90,8 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         pw_list_init(&peers->offerings);
         pw_list_init(&peers->unmade);
         pw_list_init(&peers->opening);
+        pw_list_init(&peers->names_asked);
+        pw_list_init(&peers->name_questions);
         pw_list_init(&peers->fetches);
         status = listen_at(peers, ret_err);
         if (status == PW_OK)
@@ -116,6 +119,7 @@ void pw_peers_free(struct pw_peers *peers)
                 pw_hosts_done(&peers->hosts);
         pw_borrowing_done(peers);
         pw_lending_done(peers);
+        pw_naming_done(peers);
         pw_calls_done(peers);
         pw_pulling_stop(peers);
         if (peers->transport)
@@ -155,6 +159,7 @@ static void joined(void *context, const struct pw_meta_own *own)
                 return; /* pw_peers_free() gives back what there is */
         }
         pw_hosts_init(&peers->hosts, &params);
+        peers->names_session = ++peers->daemon->registry.next_session;
         peers->daemon->registry.foreign = &pw_borrowing_foreign;
         peers->joined = true;
 }
@@ -203,6 +208,14 @@ bool pw_peers_address(const struct pw_host *host, uint32_t turn, char address[PW
 }
 
 /* --- saying ------------------------------------------------------------------------------------------------------------------- */
+
+void pw_peers_work_done(struct pw_peers *peers, uint32_t number)
+{
+        const struct pw_host *host = pw_hosts_get(&peers->hosts, number);
+
+        if (host && host->peer)
+                pw_link_work_done(host->peer->link);
+}
 
 void pw_peers_give_up(struct pw_peers *peers, uint32_t number, const struct pw_error *why)
 {

@@ -48,6 +48,10 @@ struct pw_peers {
         /* lending.c */
         struct pw_list lent;           /* sessions of the store */
         struct pw_table watched;       /* place of an object -> loans of it, as it is not decided */
+        /* naming.c */
+        struct pw_list names_asked, name_questions;
+        uint64_t next_name;
+        uint32_t names_session;        /* who asks the store about names for other hosts: a number that no session has */
         /* borrowing.c, opening.c, fetching.c */
         struct pw_table borrowed;      /* number -> struct pw_borrowed */
         uint64_t next_borrowed;
@@ -73,6 +77,8 @@ extern const struct pw_owner pw_peers_threads;
 /* Say this to host `number`, now or when the two have met. Where it was given up, and nobody wanted it since, nothing is said:
  * what it was about has ended. */
 void pw_peers_send(struct pw_peers *peers, uint32_t number, enum pw_peer_body whose, struct pw_link_frame *frame_take);
+/* One of its works is answered. */
+void pw_peers_work_done(struct pw_peers *peers, uint32_t number);
 /* It said what cannot be, or there is no memory for what it said: its term ends. */
 void pw_peers_give_up(struct pw_peers *peers, uint32_t number, const struct pw_error *why);
 

@@ -1,9 +1,23 @@
-/* Who asked about a name, until it is told. */
+/* Who asked about a name, until it is told; and what is a name. */
 #include "store/name/name_private.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #define ASKER_BYTES 144 /* its record, its places in lists and the heap of ends */
+
+enum pw_status pw_store_name_check(const char *name, struct pw_error *ret_err)
+{
+        size_t length = strlen(name);
+
+        if (length < 1 || length > PW_NAME_MAX_BYTES)
+                return pw_error_set(ret_err, PW_INVALID, "name: %zu bytes, it has 1 to %d", length, PW_NAME_MAX_BYTES);
+        for (const char *c = name; *c; c++)
+                if (!isgraph((unsigned char)*c))
+                        return pw_error_set(ret_err, PW_INVALID, "name: byte %zu, 0x%02x, is not a printable ASCII character",
+                                            (size_t)(c - name), (unsigned char)*c);
+        return PW_OK;
+}
 
 static int64_t asker_bytes(const struct pw_asker *asker) { return ASKER_BYTES + (int64_t)strlen(asker->name); }
 
@@ -22,6 +36,7 @@ struct pw_asker *pw_name_asker_new(struct pw_store *store, const struct pw_name_
         asker->tenant = tenant;
         asker->session = request->session;
         asker->request = request->request;
+        asker->to_remove = request->to_remove;
         asker->since_us = request->now_us;
         memcpy(asker->name, request->name, bytes);
         pw_keep_count(store, tenant, PW_KEPT_REQUESTS, asker_bytes(asker));
@@ -118,6 +133,8 @@ bool pw_store_name_told(struct pw_store *store, struct pw_name_told *ret_told)
         ret_told->elsewhere = asker->tell == PW_TELL_ELSEWHERE;
         ret_told->object = asker->object;
         ret_told->cell = asker->cell;
+        ret_told->to_remove = asker->to_remove;
+        strcpy(ret_told->name, asker->name);
         ret_told->until_us = asker->once ? 0 : asker->end.key;
         ret_told->text[0] = 0;
         say(asker, ret_told);

@@ -60,6 +60,7 @@ struct pw_asker {
         uint32_t session;
         uint32_t question;         /* of its name, the first that was asked after it came */
         bool once;                 /* it does not wait for somebody to bind the name */
+        bool to_remove;            /* of its request */
         uint8_t tell;              /* enum pw_tell */
         enum pw_status status;     /* NOT_GIVEN: why */
         struct pw_id object;

@@ -240,7 +240,7 @@ static void open_late(struct named *n)
 
 static struct pw_name_request ann_asks(const struct named *n, uint64_t request)
 {
-        return (struct pw_name_request){ n->ann->session, request, "ann", "weights", 0 };
+        return (struct pw_name_request){ n->ann->session, request, "ann", "weights", 0, false };
 }
 
 /* Metadata is back, and knows of no binding. */

@@ -84,7 +84,7 @@ static struct pw_name_request request(struct world *world, int kind, uint32_t cl
         uint64_t number = ++world->request_count;
 
         world->requests[number] = (struct request){ kind, world->clients[client]->session, 0, id, name };
-        return (struct pw_name_request){ world->clients[client]->session, number, tenant_of(client), name, world->f.now_us };
+        return (struct pw_name_request){ world->clients[client]->session, number, tenant_of(client), name, world->f.now_us, false };
 }
 
 /* What was refused is not answered besides. */

@@ -198,6 +198,13 @@ static void wanted(struct pw_daemon *daemon, uint64_t number)
         assert_int_equal(pw_replica_ask(daemon, &want, &replica, &err), PW_OK);
 }
 
-static const struct pw_foreign other = { find, open_there, fetch, session_end, freed, wanted };
+static void name_there(struct pw_dsession *session, uint64_t request, const struct pw_foreign_name *name)
+{
+        pw_session_reply_error(session, request, PW_UNSUPPORTED, name->name);
+}
+
+static void named(struct pw_daemon *daemon, const struct pw_name_told *told) { (void)daemon, (void)told; }
+
+static const struct pw_foreign other = { find, open_there, fetch, name_there, named, session_end, freed, wanted };
 
 void other_host_prepare(struct pw_daemon *daemon) { daemon->registry.foreign = &other; }

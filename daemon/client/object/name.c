@@ -9,23 +9,8 @@
 #include "store/name.h"
 #include "store/object.h"
 
-#include <ctype.h>
-
 #define OPEN_US 30000000u /* how long the home of a name that is looked up without waiting may take to answer */
 #define TOLD_PART 128u /* requests that are answered in a turn */
-
-static enum pw_status check_name(const char *name, struct pw_error *ret_err)
-{
-        size_t length = strlen(name);
-
-        if (length < 1 || length > PW_NAME_MAX_BYTES)
-                return pw_error_set(ret_err, PW_INVALID, "name: %zu bytes, it has 1 to %d", length, PW_NAME_MAX_BYTES);
-        for (const char *c = name; *c; c++)
-                if (!isgraph((unsigned char)*c))
-                        return pw_error_set(ret_err, PW_INVALID, "name: byte %zu, 0x%02x, is not a printable ASCII character",
-                                            (size_t)(c - name), (unsigned char)*c);
-        return PW_OK;
-}
 
 static void answer(struct pw_dsession *session, uint64_t id, enum pw_status status, const struct pw_error *err)
 {
@@ -55,29 +40,55 @@ static struct pw_name_request request_of(const struct pw_dsession *session, uint
                                          .now_us = pw_now_us() };
 }
 
+static bool is_foreign(const struct pw_daemon *daemon, struct pw_id id)
+{
+        return pw_id_host(id) != daemon->host || id.epoch != daemon->epoch;
+}
+
+/* The home of the object binds it. */
+static enum pw_status bind_elsewhere(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameBind *request,
+                                     struct pw_id object, struct pw_error *ret_err)
+{
+        const struct pw_foreign *foreign = session->daemon->registry.foreign;
+        struct pw_foreign_name name = { .object = object, .name = request->name,
+                                        .ttl_us = request->ttl_us > 0 ? request->ttl_us : 0 };
+
+        if (!foreign)
+                return pw_error_set(ret_err, PW_UNSUPPORTED, "no other host is dealt with: this one has no --listen");
+        foreign->name(session, id, &name);
+        return PW_OK;
+}
+
 /* What is accepted is answered once metadata has answered. */
 void pw_name_bind(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameBind *request)
 {
         struct pw_name_request ask = request_of(session, id, request->name);
+        struct pw_store *store = session->daemon->store;
         struct pw_object *object;
         struct pw_error err;
-        enum pw_status status = check_name(request->name, &err);
+        enum pw_status status = pw_store_name_check(request->name, &err);
 
         if (status == PW_OK)
                 status = pw_object_by_id(session, request->object, &object, &err);
-        if (status == PW_OK)
-                status = pw_store_name_bind(session->daemon->store, &ask, object,
+        if (status == PW_OK && is_foreign(session->daemon, pw_object_id(store, object)))
+                status = bind_elsewhere(session, id, request, pw_object_id(store, object), &err);
+        else if (status == PW_OK)
+                status = pw_store_name_bind(store, &ask, object,
                                             request->ttl_us > 0 ? ask.now_us + (uint64_t)request->ttl_us : 0, &err);
         if (status != PW_OK)
                 pw_session_reply_error(session, id, status, err.text);
 }
 
+/* Where it is not bound here the home of its object removes it, once metadata has said which that is. */
 void pw_name_remove(struct pw_dsession *session, uint64_t id, const Pathways__Wire__NameRemove *request)
 {
         struct pw_name_request ask = request_of(session, id, request->name);
         struct pw_error err;
         enum pw_status status = pw_store_name_remove(session->daemon->store, &ask, &err);
 
+        ask.to_remove = true;
+        if (status == PW_NOT_FOUND && pw_store_name_check(request->name, &err) == PW_OK)
+                status = pw_store_name_look(session->daemon->store, &ask, &err);
         if (status != PW_OK)
                 pw_session_reply_error(session, id, status, err.text);
 }
@@ -88,7 +99,7 @@ void pw_name_lookup(struct pw_dsession *session, uint64_t id, const Pathways__Wi
         struct pw_name_request ask = request_of(session, id, request->name);
         uint64_t until_us = request->timeout_us < 0 ? UINT64_MAX : ask.now_us + (uint64_t)request->timeout_us;
         struct pw_error err;
-        enum pw_status status = check_name(request->name, &err);
+        enum pw_status status = pw_store_name_check(request->name, &err);
         struct pw_object *object = status == PW_OK ? pw_store_name_find(store, ask.tenant, ask.name) : NULL;
 
         if (object) {
@@ -136,10 +147,13 @@ static void open_elsewhere(struct pw_dsession *session, const struct pw_name_tol
         char text[PW_ID_TEXT_BYTES];
         struct pw_error err;
 
-        if (foreign) {
+        if (foreign && told->to_remove)
+                foreign->name(session, told->request, &(struct pw_foreign_name){ .object = told->object, .name = told->name,
+                                                                                  .removes = true });
+        else if (foreign)
                 foreign->open(session, told->request, told->object, told->until_us ? told->until_us : pw_now_us() + OPEN_US);
+        if (foreign)
                 return;
-        }
         pw_error_set(&err, PW_UNSUPPORTED, "the name is bound to %s, on host h%u, with which this one does not deal: it has no "
                      "--listen", pw_id_format(told->object, text), pw_id_host(told->object));
         pw_session_reply_error(session, told->request, PW_UNSUPPORTED, err.text);
@@ -153,6 +167,8 @@ bool pw_names_turn(struct pw_daemon *daemon)
         for (; count < TOLD_PART && pw_store_name_told(daemon->store, &told); count++) {
                 struct pw_dsession *session = pw_session_get(&daemon->registry, told.session);
 
+                if (!session && daemon->registry.foreign)
+                        daemon->registry.foreign->named(daemon, &told);
                 if (!session || session->ended)
                         continue;
                 if (told.status != PW_OK)

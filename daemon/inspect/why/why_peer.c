@@ -193,6 +193,18 @@ void pw_why_foreign_wait(struct pw_chain *chain, const struct pw_wait_row *wait)
         pw_why_foreign(chain, wait->session->tenant->name, id);
 }
 
+void pw_why_naming(struct pw_chain *chain, const struct pw_wait_row *wait)
+{
+        uint32_t home = pw_id_host(wait->id);
+        char waits[PW_WHY_BYTES], text[PW_ID_TEXT_BYTES], host[100], remedy[200];
+
+        host_text(chain, home, host);
+        pw_text_format(waits, sizeof waits, "%s to bind or remove a name of object %s", host, pw_id_format(wait->id, text));
+        pw_chain_link(chain, &(struct pw_cause_link){ wait->session->client, waits, wait->since_us, "" });
+        pw_text_format(remedy, sizeof remedy, "see `pathways status` on %s: it asks Redis", host);
+        why_link(chain, home, remedy);
+}
+
 struct openers { struct pw_chain *chain; struct pw_id id; uint32_t found; };
 
 static void each_opener(void *context, const struct pw_wait_row *wait)

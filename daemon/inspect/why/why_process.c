@@ -190,6 +190,8 @@ static void why_wait(void *context, const struct pw_wait_row *wait)
                 why_metadata(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_OPENING || wait->kind == PW_WAIT_KIND_BYTES)
                 pw_why_foreign_wait(waits->chain, wait);
+        else if (wait->kind == PW_WAIT_KIND_NAMING)
+                pw_why_naming(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_SHAPE)
                 why_shape(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_COMPILE)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORKS_MAX 256 /* of a link, under way: WINDOW in daemon/peer/peers.c */
+
 /* An object of host `i`, which has the name. */
 static struct pw_future *bind_new(struct cluster *cluster, int i, const char *name)
 {
@@ -197,11 +199,92 @@ static void the_older_binding_stays(void **state)
         pw_unref(older);
 }
 
+/* Any host names an object and removes a name; the home of the object does it. */
+static void bound_and_removed_from_elsewhere(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *made, *opened, *other, *found;
+        char id[PW_ID_TEXT_BYTES];
+
+        cluster->linked = true;
+        for (int i = 0; i < 3; i++)
+                cluster_start(cluster, i, !i);
+        cluster_meet(cluster);
+        it_ok(pw_put(cluster->hosts[0].session, "value", 5, NULL, &made, IT_ERR));
+        it_ok(pw_open(cluster->hosts[1].session, pw_future_id(made), &opened, IT_ERR));
+        pw_id_format(pw_future_id(made), id);
+        it_ok(pw_name(opened, "weights", IT_ERR));
+        it_ok(pw_name(opened, "weights", IT_ERR));
+        pw_unref(opened);
+        pw_unref(made); /* the name holds it, at its home */
+        it_ok(pw_put(cluster->hosts[1].session, "other", 5, NULL, &other, IT_ERR));
+        it_fails(pw_name(other, "weights", IT_ERR), PW_EXISTS, id);
+        for (int i = 0; i < 3; i++) {
+                it_ok(pw_lookup(cluster->hosts[i].session, "weights", IT_LONG, &found, IT_ERR));
+                assert_string_equal(pw_id_format(pw_future_id(found), (char[PW_ID_TEXT_BYTES]){ 0 }), id);
+                pw_unref(found);
+        }
+        it_ok(pw_unname(cluster->hosts[2].session, "weights", IT_ERR));
+        for (int i = 0; i < 3; i++) {
+                it_fails(pw_lookup(cluster->hosts[i].session, "weights", 0, &found, IT_ERR), PW_NOT_FOUND, "weights");
+                it_fails(pw_unname(cluster->hosts[i].session, "weights", IT_ERR), PW_NOT_FOUND, "weights");
+        }
+        it_ok(pw_open(cluster->hosts[0].session, pw_future_id(other), &opened, IT_ERR));
+        for (int i = 0; i <= WORKS_MAX; i++) { /* it is free again; and each answer leaves room for another question */
+                it_ok(pw_name(opened, "weights", IT_ERR));
+                it_ok(pw_unname(cluster->hosts[0].session, "weights", IT_ERR));
+        }
+        it_ok(pw_name(opened, "weights", IT_ERR));
+        pw_unref(opened);
+        it_ok(pw_unname(cluster->hosts[1].session, "weights", IT_ERR));
+        pw_unref(other);
+}
+
+/* In a child of host 1: names an object of host 0, which does not answer any more. */
+static int name_it(void *context, int pipe)
+{
+        struct cluster *cluster = context;
+        struct pw_session *session = it_connect(&cluster->hosts[1]);
+        struct pw_error err = { PW_OK, "" };
+        struct pw_future *found;
+        enum pw_status status;
+
+        (void)pipe;
+        it_ok(pw_lookup(session, "kept", IT_LONG, &found, IT_ERR));
+        assert_int_equal(kill(cluster->hosts[0].pid, SIGSTOP), 0);
+        status = pw_name(found, "again", &err);
+        fprintf(stderr, "%d: %s\n", (int)status, err.text);
+        return status == PW_HOST_LOST && strstr(err.text, "anna (h1) was given up") ? 0 : 1;
+}
+
+static void its_home_is_lost_meanwhile(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *kept, *found;
+        struct it_child child;
+
+        cluster->linked = true;
+        start_two(cluster);
+        cluster_meet(cluster);
+        kept = bind_new(cluster, 0, "kept");
+        child = it_fork(name_it, cluster);
+        assert_int_equal(it_reap(&child, 0), 0);
+        assert_int_equal(kill(cluster->hosts[0].pid, SIGCONT), 0);
+        cluster_meet(cluster);
+        it_ok(pw_lookup(cluster->hosts[1].session, "kept", IT_LONG, &found, IT_ERR));
+        it_ok(pw_name(found, "again", IT_ERR)); /* whether it was bound or not */
+        pw_unref(found);
+        for (int i = 0; i < 2; i++)
+                it_ok(pw_unname(cluster->hosts[1].session, i ? "again" : "kept", IT_ERR));
+        pw_unref(kept);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 CLUSTER_TEST(bound_here_and_seen_there), CLUSTER_TEST(waited_for_there),     CLUSTER_TEST(redis_is_away),
                 CLUSTER_TEST(redis_forgets_names),       CLUSTER_TEST(the_older_binding_stays),
+                CLUSTER_TEST(bound_and_removed_from_elsewhere), CLUSTER_TEST(its_home_is_lost_meanwhile),
         };
 
         return cmocka_run_group_tests_name("names", tests, NULL, NULL);

@@ -1,0 +1,274 @@
+/* Questions about names between hosts, and their answers. */
+#include "daemon/peer/naming.h"
+
+#include "base/memory.h"
+#include "daemon/peer/name_codec.h"
+#include "daemon/session/output.h"
+#include "store/name.h"
+#include "store/object.h"
+
+#include <stdlib.h>
+
+/* Of a session of this host; its number is that of the message. */
+struct asked {
+        struct pw_list link;     /* in peers->names_asked */
+        uint64_t number, request;
+        uint32_t host, session;
+        struct pw_id id;
+        uint64_t since_us;
+};
+
+/* Of another host; its number is that of the request in the store. */
+struct question {
+        struct pw_list link;     /* in peers->name_questions */
+        uint64_t number, theirs;
+        uint32_t host;
+};
+
+/* --- asking ------------------------------------------------------------------------------------------------------------------- */
+
+static void end(struct asked *asked)
+{
+        pw_list_remove(&asked->link);
+        free(asked);
+}
+
+static void refuse(struct pw_dsession *session, uint64_t request, const struct pw_foreign_name *name, struct pw_error *err)
+{
+        pw_error_prefix(err, "name %s", name->name);
+        pw_session_reply_error(session, request, err->status, err->text);
+}
+
+static enum pw_status say(struct pw_dsession *session, const struct asked *asked, const struct pw_foreign_name *name,
+                          struct pw_error *ret_err)
+{
+        struct pw_peers *peers = session->daemon->peers;
+        struct pw_peer_name message = { .kind = name->removes ? PW_PEER_NAME_REMOVE : PW_PEER_NAME_BIND, .number = asked->number,
+                                        .tenant = session->tenant->name, .name = name->name, .id = name->object,
+                                        .ttl_us = name->ttl_us };
+        struct pw_link_frame *frame;
+        struct pw_peer *peer;
+        enum pw_status status = pw_hosts_peer(&peers->hosts, asked->host, &peer, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        frame = pw_peer_name_frame(&message);
+        if (!frame)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
+        pw_peer_want(peer, pw_boot_us()); /* so that the question ends in an answer, or with the term */
+        pw_peers_send(peers, asked->host, PW_PEER_BODY_NAME, frame);
+        return PW_OK;
+}
+
+static enum pw_status home_has_ended(struct pw_id id, struct pw_error *ret_err)
+{
+        char text[PW_ID_TEXT_BYTES];
+
+        return pw_error_set(ret_err, PW_HOST_LOST, "the pathwaysd that was the home of %s has ended: what only replicas have "
+                            "gets no name; put it again", pw_id_format(id, text));
+}
+
+static enum pw_status check(const struct pw_dsession *session, struct pw_id id, struct pw_error *ret_err)
+{
+        if (pw_id_host(id) == session->daemon->host)
+                return home_has_ended(id, ret_err);
+        if (!strncmp(session->tenant->name, "uid-", 4))
+                return pw_error_set(ret_err, PW_DENIED, "tenant %s has no name, so that no other host knows which names are its",
+                                    session->tenant->name);
+        return PW_OK;
+}
+
+void pw_naming_ask(struct pw_dsession *session, uint64_t request, const struct pw_foreign_name *name)
+{
+        struct pw_peers *peers = session->daemon->peers;
+        struct asked *asked = malloc(sizeof *asked);
+        struct pw_error err;
+        enum pw_status status = asked ? check(session, name->object, &err)
+                                      : pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
+
+        if (status == PW_OK) {
+                *asked = (struct asked){ .number = ++peers->next_name, .request = request, .host = pw_id_host(name->object),
+                                         .session = session->number, .id = name->object, .since_us = pw_now_us() };
+                pw_list_init(&asked->link);
+                pw_list_append(&peers->names_asked, &asked->link);
+                status = say(session, asked, name, &err);
+                if (status != PW_OK)
+                        pw_list_remove(&asked->link);
+        }
+        if (status == PW_OK)
+                return;
+        free(asked);
+        refuse(session, request, name, &err);
+}
+
+static void answered(struct pw_peers *peers, uint32_t host, const struct pw_peer_name *message)
+{
+        struct pw_dsession *session;
+        struct asked *asked;
+
+        pw_list_each(&peers->names_asked, asked, struct asked, link) {
+                if (asked->number != message->number || asked->host != host)
+                        continue;
+                session = pw_session_get(&peers->daemon->registry, asked->session);
+                if (session && message->status == PW_OK)
+                        pw_session_reply_ok(session, asked->request);
+                else if (session)
+                        pw_session_reply_error(session, asked->request, message->status, message->text);
+                end(asked);
+                return;
+        }
+}
+
+void pw_naming_session_end(struct pw_dsession *session)
+{
+        struct asked *asked;
+
+        pw_list_each(&session->daemon->peers->names_asked, asked, struct asked, link)
+                if (asked->session == session->number)
+                        end(asked);
+}
+
+void pw_naming_each_wait(const struct pw_peers *peers, const struct pw_dsession *session,
+                         void (*row)(void *, const struct pw_wait_row *), void *context)
+{
+        const struct asked *asked;
+
+        pw_list_each(&peers->names_asked, asked, struct asked, link) {
+                struct pw_dsession *asker = pw_session_get(&peers->daemon->registry, asked->session);
+
+                if (asker && (!session || asker == session))
+                        row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_NAMING, .session = asker, .id = asked->id,
+                                                            .since_us = asked->since_us, .until_us = UINT64_MAX });
+        }
+}
+
+/* --- being asked -------------------------------------------------------------------------------------------------------------- */
+
+static void answer(struct pw_peers *peers, const struct question *question, enum pw_status status, const char *text)
+{
+        struct pw_peer_name message = { .kind = PW_PEER_NAME_ANSWER, .number = question->theirs, .status = status, .text = text };
+        struct pw_link_frame *frame = pw_peer_name_frame(&message);
+        struct pw_error err;
+
+        pw_peers_work_done(peers, question->host);
+        if (frame) {
+                pw_peers_send(peers, question->host, PW_PEER_BODY_NAME, frame);
+                return;
+        }
+        (void)!pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory for an answer");
+        pw_peers_give_up(peers, question->host, &err);
+}
+
+static enum pw_status bind_it(struct pw_peers *peers, const struct pw_name_request *request, const struct pw_peer_name *message,
+                              struct pw_error *ret_err)
+{
+        struct pw_daemon *daemon = peers->daemon;
+        struct pw_id id = message->id;
+        struct pw_object *object;
+        char text[PW_ID_TEXT_BYTES];
+
+        if (pw_id_host(id) != daemon->host || id.epoch != daemon->epoch)
+                return home_has_ended(id, ret_err);
+        object = pw_store_find(daemon->store, 0, pw_id_segment(id), pw_id_slot(id), id.generation);
+        if (!object || strcmp(pw_object_tenant(daemon->store, object), message->tenant))
+                return pw_error_set(ret_err, PW_GONE, "%s is gone", pw_id_format(id, text)); /* or not theirs to know of */
+        return pw_store_name_bind(daemon->store, request, object,
+                                  message->ttl_us ? request->now_us + (uint64_t)message->ttl_us : 0, ret_err);
+}
+
+static enum pw_status asked_for(struct pw_peers *peers, uint32_t host, const struct pw_peer_name *message, struct pw_error *ret_err)
+{
+        struct question *question = malloc(sizeof *question);
+        struct pw_name_request request = { .tenant = message->tenant, .name = message->name, .now_us = pw_now_us() };
+        struct pw_error err;
+        enum pw_status status;
+
+        if (!question)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
+        *question = (struct question){ .number = ++peers->next_name, .theirs = message->number, .host = host };
+        pw_list_init(&question->link);
+        request.session = peers->names_session;
+        request.request = question->number;
+        status = message->kind == PW_PEER_NAME_BIND ? bind_it(peers, &request, message, &err)
+                                                    : pw_store_name_remove(peers->daemon->store, &request, &err);
+        peers->daemon->loop.more = true;
+        if (status == PW_OK) {
+                pw_list_append(&peers->name_questions, &question->link);
+                return PW_OK;
+        }
+        answer(peers, question, status, err.text);
+        free(question);
+        return PW_OK;
+}
+
+void pw_naming_told(struct pw_daemon *daemon, const struct pw_name_told *told)
+{
+        struct pw_peers *peers = daemon->peers;
+        struct question *question;
+
+        if (told->session != peers->names_session)
+                return;
+        pw_list_each(&peers->name_questions, question, struct question, link) {
+                if (question->number != told->request)
+                        continue;
+                pw_list_remove(&question->link);
+                answer(peers, question, told->status, told->text);
+                free(question);
+                return;
+        }
+}
+
+/* --- links -------------------------------------------------------------------------------------------------------------------- */
+
+enum pw_status pw_naming_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count, struct pw_error *ret_err)
+{
+        struct pw_peer_name message;
+        enum pw_status status = pw_peer_name_unpack(bytes, count, &message, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        if (message.kind == PW_PEER_NAME_ANSWER)
+                answered(peers, host, &message);
+        else
+                status = asked_for(peers, host, &message, ret_err);
+        pw_peer_name_done(&message);
+        return status;
+}
+
+void pw_naming_ended(struct pw_peers *peers, uint32_t host)
+{
+        const struct pw_host *lost = pw_hosts_get(&peers->hosts, host);
+        struct pw_dsession *session;
+        struct question *question;
+        struct asked *asked;
+        struct pw_error err;
+
+        (void)!pw_error_set(&err, PW_HOST_LOST, "host %s (h%u) was given up before it said what came of the name: look it up to "
+                            "know", lost ? lost->row.name : "?", host);
+        pw_list_each(&peers->names_asked, asked, struct asked, link) {
+                if (asked->host != host)
+                        continue;
+                session = pw_session_get(&peers->daemon->registry, asked->session);
+                if (session)
+                        pw_session_reply_error(session, asked->request, err.status, err.text);
+                end(asked);
+        }
+        pw_list_each(&peers->name_questions, question, struct question, link)
+                if (question->host == host) {
+                        pw_list_remove(&question->link);
+                        free(question);
+                }
+}
+
+void pw_naming_done(struct pw_peers *peers)
+{
+        struct question *question;
+        struct asked *asked;
+
+        pw_list_each(&peers->names_asked, asked, struct asked, link)
+                end(asked);
+        pw_list_each(&peers->name_questions, question, struct question, link) {
+                pw_list_remove(&question->link);
+                free(question);
+        }
+}
