@@ -262,14 +262,22 @@ bool pw_peers_turn(struct pw_daemon *daemon)
         any |= pw_borrowing_turn(peers);
         any |= pw_lending_turn(peers);
         daemon->loop.more |= any;
-        for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
-                if (!host->peer)
-                        continue;
-                if (pw_peer_next_us(host->peer) <= up_to_us)
+        for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));)
+                if (host->peer && pw_peer_next_us(host->peer) <= up_to_us)
                         pw_peer_turn(host->peer, up_to_us);
-                pw_calls_write(peers, host->peer);
-        }
         return any;
+}
+
+void pw_peers_write(struct pw_daemon *daemon)
+{
+        struct pw_peers *peers = daemon->peers;
+        struct pw_host *host;
+
+        if (!peers || !peers->joined)
+                return;
+        for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));)
+                if (host->peer)
+                        pw_calls_write(peers, host->peer);
 }
 
 uint64_t pw_peers_next_us(const struct pw_daemon *daemon)

@@ -33,6 +33,9 @@ extern const struct pw_meta_hosts pw_peers_hear;
 
 /* What came is acted on, what is to be said is said. True: there was something.   Blocks: never. */
 bool pw_peers_turn(struct pw_daemon *daemon);
+/* What turns have said to other hosts leaves. After the last turn before the loop looks at sockets, or rests: so what several turns
+ * in a row say to a host, an open and the release of what was open before, wakes it once. */
+void pw_peers_write(struct pw_daemon *daemon);
 /* When the next turn is due, by CLOCK_MONOTONIC; UINT64_MAX: not before the loop hears of something. */
 uint64_t pw_peers_next_us(const struct pw_daemon *daemon);
 void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us);

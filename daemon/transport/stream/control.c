@@ -56,8 +56,8 @@ static enum pw_status hand_out(struct pw_control_stream *stream, struct pw_error
         return status == PW_NOT_READY ? PW_OK : status;
 }
 
-/* Read once, and hand out what is whole. */
-static enum pw_status read_once(struct pw_control_stream *stream, size_t *ret_bytes, struct pw_error *ret_err)
+/* Read once, and hand out what is whole. *ret_all: there was less than there is room for, and so no more for now. */
+static enum pw_status read_once(struct pw_control_stream *stream, size_t *ret_bytes, bool *ret_all, struct pw_error *ret_err)
 {
         uint32_t room;
         uint8_t *at = pw_frames_room(&stream->in, &room);
@@ -72,6 +72,7 @@ static enum pw_status read_once(struct pw_control_stream *stream, size_t *ret_by
         if (status != PW_OK)
                 return status;
         pw_frames_came(&stream->in, (uint32_t)*ret_bytes);
+        *ret_all = *ret_bytes < part.iov_len && !stream->pipe->pending;
         return hand_out(stream, ret_err);
 }
 
@@ -81,10 +82,11 @@ static void read_some(struct pw_control_stream *stream)
         enum pw_status status = PW_OK;
         size_t total = 0, bytes = 0;
         struct pw_error err;
+        bool all = false;
 
         stream->reads_when_written = false;
-        while (!stream->over && status == PW_OK && (total < TURN_BYTES || stream->pipe->pending)) {
-                status = read_once(stream, &bytes, &err);
+        while (!stream->over && status == PW_OK && !all && (total < TURN_BYTES || stream->pipe->pending)) {
+                status = read_once(stream, &bytes, &all, &err);
                 total += bytes;
         }
         if (stream->over)
