@@ -94,13 +94,25 @@ static struct pw_pull_ask *idle_ask(struct pw_pull *pull)
         return NULL;
 }
 
+/* So many are asked for at once that half of them come meanwhile: source and puller wake for several. */
+static bool asks_more(struct pw_pull *pull, uint32_t ahead)
+{
+        uint32_t asked = pull->in[PW_ASK_ASKED];
+
+        if (asked <= ahead / 2)
+                pull->fills = true;
+        if (asked >= ahead)
+                pull->fills = false;
+        return pull->fills;
+}
+
 /* A thread receives before its source is asked. */
 static bool next_receive(struct pw_pulls *pulls, struct pw_pull *pull, struct pw_pulls_action *ret_action)
 {
         uint32_t chunk;
         struct pw_pull_ask *ask;
 
-        if (pull->state != PW_PULL_PULLING || pull->in[PW_ASK_ASKED] >= pulls->params.ahead || !pull->in[PW_ASK_NONE])
+        if (pull->state != PW_PULL_PULLING || !asks_more(pull, pulls->params.ahead) || !pull->in[PW_ASK_NONE])
                 return false;
         chunk = next_chunk(pull);
         ask = idle_ask(pull);

@@ -50,6 +50,7 @@ struct pw_pull {
         uint32_t here_told, here_untold;  /* counts: of `here_chunk` */
         uint32_t here_chunk[PW_PULL_ASKS];
         struct pw_pull_ask asks[PW_PULL_ASKS];
+        bool fills;              /* chunks are asked for until there are as many as may be */
         _Atomic uint64_t here[];
 };
 

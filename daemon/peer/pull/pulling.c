@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define STREAMS 2u              /* of a pull */
-#define AHEAD 8u                /* chunks that are asked for */
+#define AHEAD 16u               /* chunks that are asked for */
 #define ASKERS 4u               /* of a source at a time */
 #define SENDS 4u                /* of a stream at a time */
 #define DEADLINE_US 30000000u   /* without progress */
