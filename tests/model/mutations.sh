@@ -48,7 +48,7 @@ mutate() {
 }
 
 mkdir "$work/objects"
-(cd "$PW_SRC" && cp -r --parents base plane program store daemon libclient wire scheduler tests/model "$work") || exit 1
+(cd "$PW_SRC" && cp -r --parents base plane program store daemon cluster libclient wire scheduler tests/model "$work") || exit 1
 compile $MODEL_SUBJECTS $MODEL_SOURCES || exit 1
 MODEL_CPPFLAGS="$MODEL_CPPFLAGS -DPW_MODEL_EXPLORER" compile tests/model/{explore,reduce,thread,state,model}.c || exit 1
 link || exit 1
