@@ -83,6 +83,9 @@ struct pw_name_told {
 bool pw_store_name_told(struct pw_store *store, struct pw_name_told *ret_told);
 bool pw_store_names_tell(const struct pw_store *store); /* is there one? */
 
+bool pw_store_names_wanted(const struct pw_store *store);      /* does anybody wait for a name, or look one up? */
+uint64_t pw_store_names_bound_count(const struct pw_store *store); /* so many were bound by this host, ever */
+
 /* --- who waits ---------------------------------------------------------------------------------------------------------- */
 
 struct pw_name_wait_row {

@@ -244,7 +244,7 @@ struct pw_store {
         uint64_t idle_bytes;       /* of all segments that may be punched */
         int64_t overhead_bytes;    /* measured, outside of the store */
         uint64_t kept_bytes;       /* of all tenants */
-        uint64_t name_count, name_serial, grants, now_us, queue_next_us;
+        uint64_t name_count, name_bound_count, name_serial, grants, now_us, queue_next_us;
 };
 
 #endif

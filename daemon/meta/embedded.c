@@ -256,11 +256,14 @@ static void embedded_close(struct pw_meta *base)
         free(meta);
 }
 
+static void embedded_look(struct pw_meta *base) { (void)base; } /* there are no others */
+
 const struct pw_meta_kind pw_meta_embedded = {
         .name = "embedded",
         .open = embedded_open,
         .close = embedded_close,
         .submit = embedded_submit,
         .turn = embedded_turn,
+        .look = embedded_look,
         .next_us = embedded_next_us,
 };

@@ -97,6 +97,9 @@ struct pw_meta_kind {
         enum pw_status (*submit)(struct pw_meta *meta, const struct pw_name_ask *ask);
         /* Tell the listener what has come since. True: there was something. */
         bool (*turn)(struct pw_meta *meta);
+        /* Others have changed something: see what, soon, and not when it would be looked at anyway. As often as anybody likes: it
+         * does so 20 times a second at most. */
+        void (*look)(struct pw_meta *meta);
         /* When the next turn is due, by CLOCK_MONOTONIC; 0: now, UINT64_MAX: not before the loop hears of something. */
         uint64_t (*next_us)(const struct pw_meta *meta);
 };
@@ -120,6 +123,7 @@ PW_MUST_CHECK static inline enum pw_status pw_meta_submit(struct pw_meta *meta, 
         return meta->kind->submit(meta, ask);
 }
 static inline bool pw_meta_turn(struct pw_meta *meta) { return meta->kind->turn(meta); }
+static inline void pw_meta_look(struct pw_meta *meta) { meta->kind->look(meta); }
 static inline uint64_t pw_meta_next_us(const struct pw_meta *meta) { return meta->kind->next_us(meta); }
 
 #endif

@@ -2,6 +2,7 @@
 #include "daemon/peer/call.h"
 
 #include "base/memory.h"
+#include "daemon/meta/meta.h"
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/lending.h"
 #include "daemon/peer/naming.h"
@@ -111,6 +112,8 @@ static void hear_hello(struct pw_peer_call *call, const struct pw_hello *hello)
                 pw_list_remove(&call->link); /* it is silent no more */
                 return;
         }
+        if (status == PW_NOT_FOUND) /* it has joined since the host table was read */
+                pw_meta_look(peers->daemon->meta);
         if (status == PW_BUSY || status == PW_NOT_FOUND || status == PW_NOT_READY) /* it calls again, and then it goes well */
                 pw_log(&peers->daemon->log, PW_LOG_DEBUG, "host put off name=%s reason=\"%s\"", hello->name, err.text);
         else

@@ -21,7 +21,7 @@ static enum pw_status pass(const struct pw_peer_name *message, struct pw_peer_na
         enum pw_status status;
 
         assert_non_null(frame);
-        assert_int_equal(frame->work, message->kind != PW_PEER_NAME_ANSWER);
+        assert_int_equal(frame->work, message->kind == PW_PEER_NAME_BIND || message->kind == PW_PEER_NAME_REMOVE);
         status = pw_peer_name_unpack(frame->data, frame->bytes, ret_message, ret_err);
         pw_link_frame_free(frame);
         return status;
@@ -62,6 +62,19 @@ static void test_answers(void **state)
         pw_peer_name_done(&read);
 }
 
+static void test_waits(void **state)
+{
+        struct pw_peer_name waits = { .kind = PW_PEER_NAME_WAITS }, bound = { .kind = PW_PEER_NAME_BOUND, .number = 9 }, read;
+
+        (void)state;
+        assert_int_equal(pass(&waits, &read, NULL), PW_OK);
+        assert_true(read.kind == PW_PEER_NAME_WAITS && !read.number);
+        pw_peer_name_done(&read);
+        assert_int_equal(pass(&bound, &read, NULL), PW_OK);
+        assert_true(read.kind == PW_PEER_NAME_BOUND && read.number == 9);
+        pw_peer_name_done(&read);
+}
+
 static void refused(struct pw_peer_name message, const char *says)
 {
         struct pw_peer_name read = { .own = NULL };
@@ -82,7 +95,11 @@ static void test_wrong(void **state)
         memset(longer, 'x', sizeof longer - 1);
         longer[sizeof longer - 1] = 0;
         message = bind, message.number = 0;
-        refused(message, "bytes that no pathwaysd says of a name");
+        refused(message, "number 0: that is nothing");
+        message = taken, message.number = 0;
+        refused(message, "number 0: that is nothing");
+        message = bind, message.kind = (enum pw_peer_name_kind)6;
+        refused(message, "says 6 of names");
         message = bind, message.tenant = "";
         refused(message, "a name of no tenant");
         message = bind, message.tenant = longer;
@@ -103,7 +120,7 @@ static void test_wrong(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_questions), cmocka_unit_test(test_answers),
-                                            cmocka_unit_test(test_wrong) };
+                                            cmocka_unit_test(test_waits), cmocka_unit_test(test_wrong) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

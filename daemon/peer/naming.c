@@ -25,6 +25,12 @@ struct question {
         uint32_t host;
 };
 
+/* What another host and this one have said of names that are waited for. */
+struct waiting {
+        bool told, waits;        /* this host has said WAITS, and the other one not BOUND since; and the other way about */
+        uint64_t seen, theirs;   /* what the other's BOUND said last; what it has seen of ours */
+};
+
 /* --- asking ------------------------------------------------------------------------------------------------------------------- */
 
 static void end(struct asked *asked)
@@ -218,6 +224,66 @@ void pw_naming_told(struct pw_daemon *daemon, const struct pw_name_told *told)
         }
 }
 
+/* --- waiting ------------------------------------------------------------------------------------------------------------------ */
+
+static struct waiting *waiting_of(struct pw_peers *peers, uint32_t host)
+{
+        struct waiting *waiting = pw_table_get(&peers->names_waiting, host);
+
+        if (waiting)
+                return waiting;
+        waiting = calloc(1, sizeof *waiting);
+        if (waiting && pw_table_put(&peers->names_waiting, host, waiting))
+                return waiting;
+        free(waiting);
+        return NULL;
+}
+
+/* Without memory it is said in a later turn, or with the next beat of metadata. */
+static bool say_of_all(struct pw_peers *peers, uint32_t host, enum pw_peer_name_kind kind, uint64_t number)
+{
+        struct pw_link_frame *frame = pw_peer_name_frame(&(struct pw_peer_name){ .kind = kind, .number = number });
+
+        if (frame)
+                pw_peers_send(peers, host, PW_PEER_BODY_NAME, frame);
+        return frame;
+}
+
+void pw_naming_turn(struct pw_peers *peers, const struct pw_host *host)
+{
+        const struct pw_store *store = peers->daemon->store;
+        uint64_t bound = pw_store_names_bound_count(store);
+        bool wanted = pw_store_names_wanted(store);
+        struct waiting *waiting = pw_table_get(&peers->names_waiting, host->row.number);
+
+        if (!waiting && wanted)
+                waiting = waiting_of(peers, host->row.number);
+        if (!waiting || host->peer->link->state != PW_LINK_UP)
+                return;
+        if (waiting->waits && waiting->theirs != bound)
+                waiting->waits = !say_of_all(peers, host->row.number, PW_PEER_NAME_BOUND, bound);
+        if (wanted && !waiting->told)
+                waiting->told = say_of_all(peers, host->row.number, PW_PEER_NAME_WAITS, waiting->seen);
+}
+
+static void told_of_all(struct pw_peers *peers, uint32_t host, const struct pw_peer_name *message)
+{
+        struct waiting *waiting = waiting_of(peers, host);
+
+        if (message->kind == PW_PEER_NAME_BOUND)
+                pw_store_names_bound(peers->daemon->store);
+        peers->daemon->loop.more = true;
+        if (!waiting)
+                return;
+        if (message->kind == PW_PEER_NAME_WAITS) {
+                waiting->waits = true;
+                waiting->theirs = message->number;
+        } else {
+                waiting->told = false;
+                waiting->seen = message->number;
+        }
+}
+
 /* --- links -------------------------------------------------------------------------------------------------------------------- */
 
 enum pw_status pw_naming_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count, struct pw_error *ret_err)
@@ -229,6 +295,8 @@ enum pw_status pw_naming_hear(struct pw_peers *peers, uint32_t host, const uint8
                 return status;
         if (message.kind == PW_PEER_NAME_ANSWER)
                 answered(peers, host, &message);
+        else if (!pw_peer_name_is_question(message.kind))
+                told_of_all(peers, host, &message);
         else
                 status = asked_for(peers, host, &message, ret_err);
         pw_peer_name_done(&message);
@@ -245,6 +313,7 @@ void pw_naming_ended(struct pw_peers *peers, uint32_t host)
 
         (void)!pw_error_set(&err, PW_HOST_LOST, "host %s (h%u) was given up before it said what came of the name: look it up to "
                             "know", lost ? lost->row.name : "?", host);
+        free(pw_table_remove(&peers->names_waiting, host));
         pw_list_each(&peers->names_asked, asked, struct asked, link) {
                 if (asked->host != host)
                         continue;
@@ -263,8 +332,12 @@ void pw_naming_ended(struct pw_peers *peers, uint32_t host)
 void pw_naming_done(struct pw_peers *peers)
 {
         struct question *question;
+        struct waiting *waiting;
         struct asked *asked;
 
+        for (uint32_t at = 0; (waiting = pw_table_next(&peers->names_waiting, &at));)
+                free(waiting);
+        pw_table_done(&peers->names_waiting);
         pw_list_each(&peers->names_asked, asked, struct asked, link)
                 end(asked);
         pw_list_each(&peers->name_questions, question, struct question, link) {

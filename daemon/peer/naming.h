@@ -1,5 +1,8 @@
 /* Names of objects of other hosts: their homes bind and remove them, as sessions of this host ask; and the same of theirs here.
  *
+ * Who waits for a name to be bound anywhere tells all hosts so, once, and each says when it has bound some: then metadata is asked
+ * again, and not only with the next beat. What was bound before it was told is said at once, by the count of all.
+ *
  * A question is answered once its home's metadata has answered, or ends with the term of the link: then who asked is told that the
  * host was lost, and looks the name up to know what came of it.
  *
@@ -20,6 +23,8 @@ void pw_naming_session_end(struct pw_dsession *session);
 /* `host` asks, or answers. Errors: PW_PROTOCOL, PW_NO_MEMORY: give it up. */
 PW_MUST_CHECK enum pw_status pw_naming_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count,
                                             struct pw_error *ret_err);
+/* Say to `host`, if the two are met, that somebody waits for names, or that some were bound. */
+void pw_naming_turn(struct pw_peers *peers, const struct pw_host *host);
 /* The term with `host` has ended. */
 void pw_naming_ended(struct pw_peers *peers, uint32_t host);
 /* Those of `session`, or of all (NULL), that wait for an answer. */

@@ -262,9 +262,13 @@ bool pw_peers_turn(struct pw_daemon *daemon)
         any |= pw_borrowing_turn(peers);
         any |= pw_lending_turn(peers);
         daemon->loop.more |= any;
-        for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));)
-                if (host->peer && pw_peer_next_us(host->peer) <= up_to_us)
+        for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
+                if (!host->peer)
+                        continue;
+                pw_naming_turn(peers, host);
+                if (pw_peer_next_us(host->peer) <= up_to_us)
                         pw_peer_turn(host->peer, up_to_us);
+        }
         return any;
 }
 

@@ -50,6 +50,7 @@ struct pw_peers {
         struct pw_table watched;       /* place of an object -> loans of it, as it is not decided */
         /* naming.c */
         struct pw_list names_asked, name_questions;
+        struct pw_table names_waiting; /* number of a host -> what the two have said of names that are waited for */
         uint64_t next_name;
         uint32_t names_session;        /* who asks the store about names for other hosts: a number that no session has */
         /* borrowing.c, opening.c, fetching.c */

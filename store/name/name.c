@@ -280,6 +280,7 @@ static void step(struct pw_store *store, struct pw_naming *naming, enum event ev
                 pw_name_tell_all(store, naming, rule.tell, found);
         if (rule.ask)
                 ask(store, naming, rule.ask);
+        store->name_bound_count += is_new;
         if (is_new)
                 pw_wanted_found(store, tenant_of(store, naming), naming->name, naming->ref->object);
         if (rule.next != PW_NAME_NONE)

@@ -267,6 +267,10 @@ void pw_wanted_answered(struct pw_store *store, const struct pw_name_answer *ans
         forget_wanted(store, wanted);
 }
 
+bool pw_store_names_wanted(const struct pw_store *store) { return store->wanted.count != 0; }
+
+uint64_t pw_store_names_bound_count(const struct pw_store *store) { return store->name_bound_count; }
+
 void pw_store_names_bound(struct pw_store *store)
 {
         struct wanted *first, *wanted;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#define HURRY_US 50000u /* between beats, however many want one */
 #define FIRST_PAUSE_US 20000u
 
 #define TO(state) (1 + PW_REDIS_##state)
@@ -105,7 +106,14 @@ uint64_t pw_redis_member_next_us(const struct pw_redis_member *member, uint64_t 
         return next_us;
 }
 
-void pw_redis_member_beat(struct pw_redis_member *member, uint64_t now_us)
+/* One that is late by a third of a lease still counts. */
+static uint64_t rest_us(const struct pw_redis_member *member) { return member->lease_us * 3 / 5; }
+
+void pw_redis_member_beat(struct pw_redis_member *member, uint64_t now_us) { member->beat_us = now_us + rest_us(member); }
+
+void pw_redis_member_hurry(struct pw_redis_member *member, uint64_t now_us)
 {
-        member->beat_us = now_us + member->lease_us * 3 / 5; /* one that is late by a third of a lease still counts */
+        uint64_t last_us = member->beat_us - pw_min_u64(member->beat_us, rest_us(member));
+
+        member->beat_us = pw_min_u64(member->beat_us, pw_max_u64(now_us, last_us + HURRY_US));
 }

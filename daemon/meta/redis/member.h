@@ -51,5 +51,7 @@ enum pw_redis_due pw_redis_member_due(const struct pw_redis_member *member, uint
 uint64_t pw_redis_member_next_us(const struct pw_redis_member *member, uint64_t asked_us);
 /* A beat went out. */
 void pw_redis_member_beat(struct pw_redis_member *member, uint64_t now_us);
+/* The next beat comes now, or 50 ms after the last one. */
+void pw_redis_member_hurry(struct pw_redis_member *member, uint64_t now_us);
 
 #endif

@@ -44,6 +44,14 @@ static void test_states(void **state)
         pw_redis_member_beat(&member, 2000000);
         assert_due(&member, 2000000, 2000000, PW_REDIS_DUE_NOTHING);
         assert_due(&member, 2000000, 2000000 + LEASE, PW_REDIS_DUE_CUT);
+        pw_redis_member_hurry(&member, 2010000);
+        assert_due(&member, NONE, 2049999, PW_REDIS_DUE_NOTHING);
+        assert_due(&member, NONE, 2050000, PW_REDIS_DUE_BEAT);
+        pw_redis_member_beat(&member, 2050000);
+        pw_redis_member_hurry(&member, 2500000);
+        assert_due(&member, NONE, 2500000, PW_REDIS_DUE_BEAT);
+        pw_redis_member_hurry(&member, 2600000); /* it was due before, and stays so */
+        assert_due(&member, NONE, 2500000, PW_REDIS_DUE_BEAT);
         assert_true(pw_redis_member_step(&member, PW_REDIS_REFUSE, 3000000));
         assert_due(&member, 0, NONE - 1, PW_REDIS_DUE_NOTHING);
 }

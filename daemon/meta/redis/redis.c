@@ -239,6 +239,11 @@ static uint64_t redis_next_us(const struct pw_meta *base)
         return pw_redis_member_next_us(&redis->member, pw_redis_wire_since_us(redis->wire));
 }
 
+static void redis_look(struct pw_meta *base)
+{
+        pw_redis_member_hurry(&pw_container_of(base, struct pw_redis, base)->member, pw_now_us());
+}
+
 static enum pw_status redis_submit(struct pw_meta *base, const struct pw_name_ask *ask)
 {
         return pw_redis_names_submit(pw_container_of(base, struct pw_redis, base), ask);
@@ -409,5 +414,6 @@ const struct pw_meta_kind pw_meta_redis = {
         .close = redis_close,
         .submit = redis_submit,
         .turn = redis_turn,
+        .look = redis_look,
         .next_us = redis_next_us,
 };

@@ -240,6 +240,42 @@ static void bound_and_removed_from_elsewhere(void **state)
         pw_unref(other);
 }
 
+/* In a child: waits for the name `late`, bound anywhere. */
+static int find_late(void *context, int pipe)
+{
+        struct pw_session *session = it_connect(context);
+        struct pw_future *found;
+
+        (void)pipe;
+        it_ok(pw_lookup(session, "late", IT_LONG, &found, IT_ERR));
+        pw_unref(found);
+        pw_close(session);
+        return 0;
+}
+
+/* Hosts find each other, and a name that is waited for is found, long before they would look at Redis anyway; again and again. */
+static void found_at_once(void **state)
+{
+        struct cluster *cluster = *state;
+        int64_t began_us = it_now_us();
+        struct pw_future *future;
+        struct it_child child;
+
+        cluster->linked = true;
+        cluster->lease = "10min"; /* 6 min between beats */
+        start_two(cluster);
+        cluster_meet(cluster);
+        for (int i = 0; i < 3; i++) {
+                child = it_fork(find_late, &cluster->hosts[1]);
+                until_it_waits(cluster, child.pid);
+                future = bind_new(cluster, 0, "late");
+                assert_int_equal(it_reap(&child, 0), 0);
+                it_ok(pw_unname(cluster->hosts[0].session, "late", IT_ERR));
+                pw_unref(future);
+        }
+        assert_true(it_now_us() < began_us + 60 * (int64_t)IT_SECOND);
+}
+
 /* In a child of host 1: names an object of host 0, which does not answer any more. */
 static int name_it(void *context, int pipe)
 {
@@ -285,6 +321,7 @@ int main(void)
                 CLUSTER_TEST(bound_here_and_seen_there), CLUSTER_TEST(waited_for_there),     CLUSTER_TEST(redis_is_away),
                 CLUSTER_TEST(redis_forgets_names),       CLUSTER_TEST(the_older_binding_stays),
                 CLUSTER_TEST(bound_and_removed_from_elsewhere), CLUSTER_TEST(its_home_is_lost_meanwhile),
+                CLUSTER_TEST(found_at_once),
         };
 
         return cmocka_run_group_tests_name("names", tests, NULL, NULL);
