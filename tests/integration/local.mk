@@ -10,6 +10,9 @@ integration_raw = tests/integration/frame.c tests/integration/frame.h tests/inte
 integration_scene = tests/integration/scene.c tests/integration/scene.h
 integration_cluster = tests/conformance/server.c tests/conformance/server.h tests/integration/cluster/cluster.c \
 	tests/integration/cluster/cluster.h $(integration_folder)
+integration_exchange = tests/integration/cluster/exchange.c tests/integration/cluster/exchange.h \
+	tests/integration/cluster/trader.c tests/integration/cluster/trader.h $(integration_cluster) $(integration_sources)
+integration_relay = tests/integration/cluster/relay.c tests/integration/cluster/relay.h daemon/transport/greeting.c
 integration_libraries = libclient/libclient.la $(CMOCKA_LIBS) -lm
 
 integration_tests += tests/integration/client/calls_test
@@ -50,9 +53,11 @@ integration_tests += tests/integration/cluster/objects_test
 tests_integration_cluster_objects_test_SOURCES = tests/integration/cluster/objects_test.c $(integration_cluster) $(integration_sources)
 tests_integration_cluster_objects_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/fault_test
-tests_integration_cluster_fault_test_SOURCES = tests/integration/cluster/fault_test.c tests/integration/cluster/trader.c \
-	tests/integration/cluster/trader.h $(integration_cluster) $(integration_sources)
+tests_integration_cluster_fault_test_SOURCES = tests/integration/cluster/fault_test.c $(integration_exchange)
 tests_integration_cluster_fault_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/cut_test
+tests_integration_cluster_cut_test_SOURCES = tests/integration/cluster/cut_test.c $(integration_relay) $(integration_exchange)
+tests_integration_cluster_cut_test_LDADD = $(integration_libraries) base/libbase.la $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/handing_test
 tests_integration_cluster_handing_test_SOURCES = tests/integration/cluster/handing_test.c $(integration_cluster) $(integration_sources)
 tests_integration_cluster_handing_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)

@@ -11,6 +11,8 @@
 
 static const char *const names[CLUSTER_HOSTS] = { "anna", "bert", "cleo" };
 
+const char *cluster_name(int i) { return names[i]; }
+
 int cluster_set_up(void **state)
 {
         struct cluster *cluster = calloc(1, sizeof *cluster);
@@ -72,6 +74,14 @@ void cluster_start(struct cluster *cluster, int i, bool founds)
 {
         cluster_launch(cluster, i, NULL, founds);
         cluster_await(cluster, i);
+}
+
+void cluster_start_all(struct cluster *cluster)
+{
+        cluster->linked = true;
+        for (int i = 0; i < CLUSTER_HOSTS; i++)
+                cluster_start(cluster, i, i == 0);
+        cluster_meet(cluster);
 }
 
 static bool has_all(const char *text, const char *texts)

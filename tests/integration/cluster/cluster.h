@@ -24,10 +24,13 @@ int cluster_set_up(void **state);
 int cluster_tear_down(void **state);
 #define CLUSTER_TEST(test) cmocka_unit_test_setup_teardown(test, cluster_set_up, cluster_tear_down)
 
+/* The name that host `i` has if it is given no other. */
+const char *cluster_name(int i);
 /* Start host `i` under a name of its own, or under `name`, and connect; launch: it may have to wait, and nobody waits for it.
  * `founds`: with --new-cluster. */
 void cluster_start(struct cluster *cluster, int i, bool founds);
 void cluster_launch(struct cluster *cluster, int i, const char *name, bool founds);
+void cluster_start_all(struct cluster *cluster); /* linked, and until they have met */
 void cluster_await(struct cluster *cluster, int i); /* until it is ready; and connect */
 /* Whoever connects to it is told so, sooner or later: the texts, separated by '|', are in one sentence. */
 void cluster_until_refused(struct cluster *cluster, int i, enum pw_status status, const char *texts);

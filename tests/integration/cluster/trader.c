@@ -94,6 +94,7 @@ static bool went_well(struct trade *trade, const struct kept *kept, const char *
         if (*causes == PW_OK)
                 give_up(trade, kept, what, err);
         atomic_fetch_add(&trade->self->board->lost, 1);
+        atomic_fetch_add(&trade->self->board->hosts_lost, err->status == PW_HOST_LOST);
         return false;
 }
 #define CAUSES(...) (const enum pw_status[]){ __VA_ARGS__, PW_OK }

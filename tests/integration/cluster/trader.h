@@ -18,7 +18,8 @@ struct trade_board {
         _Atomic uint32_t turns;                    /* a futex: somebody took a step */
         _Atomic uint64_t steps[TRADERS];
         _Atomic int doing[TRADERS];             /* a letter: what it is in */
-        _Atomic uint64_t read_bytes, opened, lost; /* lost: opens and gets that failed typed */
+        _Atomic uint64_t read_bytes, opened, lost; /* lost: what failed typed; */
+        _Atomic uint64_t hosts_lost;               /* by PW_HOST_LOST */
 };
 
 struct trader {
