@@ -30,6 +30,7 @@ borrowing  tests/world/cluster/borrow_world_test  PW_BORROW_SEEDS    10000
 exchange   tests/integration/cluster/fault_test PW_EXCHANGE        200
 cuts       tests/integration/cluster/cut_test PW_CUTS              400
 silence    tests/integration/cluster/cut_test PW_CUT_US            60000000
+forgets    tests/integration/cluster/forget_test PW_FORGETS       150
 handed     tests/integration/cluster/handing_test PW_HANDED         1000000
 pulls      tests/world/cluster/pull_world_test    PW_PULL_SEEDS      20000
 names      store/name/name_world_test             PW_NAME_SEEDS      100000
