@@ -102,16 +102,13 @@ tests_conformance_transport_test_LDADD = $(transport_libraries)
 tests_conformance_transport_stream_test_SOURCES = tests/conformance/transport_stream_test.c $(transport_place)
 tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 
-check_PROGRAMS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
+daemon_tests = daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/peer/codec_test daemon/peer/name_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test daemon/meta/redis/member_test tests/conformance/meta_test \
-	tests/conformance/redis_test
-TESTS += daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
-	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
-	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/peer/codec_test daemon/peer/name_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test daemon/meta/redis/member_test tests/conformance/meta_test \
-	tests/conformance/redis_test
+	daemon/peer/codec_test daemon/peer/name_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
+	daemon/meta/redis/member_test tests/conformance/meta_test tests/conformance/redis_test tests/conformance/redis_refuses_test
+check_PROGRAMS += $(daemon_tests)
+TESTS += $(daemon_tests)
 daemon_board_boards_test_LDADD = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la \
 	base/libbase.la  $(CMOCKA_LIBS)
 daemon_closer_test_SOURCES = daemon/closer.c daemon/closer_test.c daemon/thread.c
@@ -159,6 +156,10 @@ tests_conformance_redis_test_SOURCES = $(redis_test_common) tests/conformance/me
 	tests/conformance/redis_test.c tests/conformance/server.c \
 	tests/conformance/server.h
 tests_conformance_redis_test_LDADD = $(tests_conformance_meta_test_LDADD)
+tests_conformance_redis_refuses_test_SOURCES = $(redis_test_common) tests/conformance/members.c tests/conformance/members.h \
+	tests/conformance/redis_refuses_test.c tests/conformance/server.c \
+	tests/conformance/server.h
+tests_conformance_redis_refuses_test_LDADD = $(tests_conformance_meta_test_LDADD)
 tests_conformance_meta_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(HIREDIS_LIBS) $(CMOCKA_LIBS) -lpthread
 
 # What an installed service consists of besides.

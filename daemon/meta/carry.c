@@ -51,7 +51,8 @@ static void on_joined(struct pw_daemon *daemon, const struct pw_meta_event *even
 static void on_away(struct pw_daemon *daemon, const struct pw_meta_event *event)
 {
         note_why(daemon, event);
-        daemon->carried.away_us = pw_now_us();
+        if (!daemon->carried.away_us)
+                daemon->carried.away_us = pw_now_us();
         pw_log(&daemon->log, PW_LOG_WARNING, "metadata is away kind=%s why=\"%s\"", daemon->meta->kind->name, event->text);
 }
 

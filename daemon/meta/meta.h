@@ -31,7 +31,7 @@ struct pw_meta_host { uint32_t host, epoch; uint64_t incarnation; };
 
 enum pw_meta_event_kind {
         PW_META_JOINED = 1, /* this host is `host`: of a kind whose open() could not say so yet */
-        PW_META_AWAY,       /* nothing can be asked, what is known stays good */
+        PW_META_AWAY,       /* nothing can be asked, what is known stays good; said again where another status is the reason */
         PW_META_BACK,
         PW_META_CHANGED,    /* another host bound the name, or ended its binding: version 0. Where this host had bound it to another
                              * object, that binding is over: metadata had lost both, and kept the older one */

@@ -11,6 +11,7 @@ struct meaning {
         enum pw_status status;
         enum pw_redis_act newcomer, member;
         const char *sentence;
+        const char *of_member;      /* what is said to one that has joined; NULL: the same */
 };
 
 /* Errors that Redis 7 gives are in its src/server.c and src/acl.c. */
@@ -19,7 +20,8 @@ static const struct meaning meanings[] = {
         [PW_REDIS_TAKEN] = { "TAKEN", PW_OK, PW_REDIS_TELL, PW_REDIS_TELL, "" },
         [PW_REDIS_NOT_FOUND] = { "NOTFOUND", PW_OK, PW_REDIS_TELL, PW_REDIS_TELL, "" },
         [PW_REDIS_EMPTY] = { "EMPTY", PW_NOT_FOUND, PW_REDIS_HOLD, PW_REDIS_JOIN_ANEW,
-                             "it has no cluster of this name; start a host that was of it, or found it with --new-cluster" },
+                             "it has no cluster of this name; start a host that was of it, or found it with --new-cluster",
+                             "it has lost all that it had; hosts put it back, nothing new is bound for two leases" },
         [PW_REDIS_RUN] = { "RUN", PW_NOT_READY, PW_REDIS_CALL_ANEW, PW_REDIS_CALL_ANEW, "it was started anew, or is another one" },
         [PW_REDIS_FENCED] = { "FENCED", PW_NOT_READY, PW_REDIS_JOIN_ANEW, PW_REDIS_JOIN_ANEW, "it lost this host's lease" },
         [PW_REDIS_UNCONFIRMED] = { "UNCONFIRMED", PW_NOT_READY, PW_REDIS_HOLD, PW_REDIS_JOIN_ANEW,
@@ -109,7 +111,7 @@ enum pw_redis_act pw_redis_act(enum pw_redis_word word, bool member)
         return member ? meanings[word].member : meanings[word].newcomer;
 }
 
-enum pw_status pw_redis_explain(enum pw_redis_word word, const struct pw_redis_said *said, const char *address,
+enum pw_status pw_redis_explain(enum pw_redis_word word, bool joined, const struct pw_redis_said *said, const char *address,
                                 struct pw_error *ret_err)
 {
         const struct meaning *meaning = &meanings[word];
@@ -119,7 +121,8 @@ enum pw_status pw_redis_explain(enum pw_redis_word word, const struct pw_redis_s
                 snprintf(theirs, sizeof theirs, "%s", said->error);
         pw_text_make_plain(theirs);
         return pw_error_set(ret_err, meaning->status != PW_OK ? meaning->status : PW_FAILED, "Redis at %s: %s%s%s%s", address,
-                            meaning->sentence, *theirs ? " (it says: " : "", theirs, *theirs ? ")" : "");
+                            joined && meaning->of_member ? meaning->of_member : meaning->sentence,
+                            *theirs ? " (it says: " : "", theirs, *theirs ? ")" : "");
 }
 
 /* --- INFO -------------------------------------------------------------------------------------------------------------------- */

@@ -57,8 +57,9 @@ enum pw_redis_word {
 enum pw_redis_word pw_redis_word(const struct pw_redis_said *said);
 /* The same of `member`, a host that was in the cluster before, or one that was not. */
 enum pw_redis_act pw_redis_act(enum pw_redis_word word, bool member);
-/* The sentence about it: what it is, where (`address`) and what to do; `said` may be NULL. Returns the status. */
-enum pw_status pw_redis_explain(enum pw_redis_word word, const struct pw_redis_said *said, const char *address,
+/* The sentence about it, for a host that has joined or one that has not: what it is, where (`address`) and what to do; `said` may
+ * be NULL. Returns the status. */
+enum pw_status pw_redis_explain(enum pw_redis_word word, bool joined, const struct pw_redis_said *said, const char *address,
                                 struct pw_error *ret_err);
 
 /* What INFO says of a server. */

@@ -111,8 +111,8 @@ static void test_answers(void **state)
         assert_int_equal(pw_redis_word(&(struct pw_redis_said){ .cut = true }), PW_REDIS_CUT);
         assert_int_equal(pw_redis_word(&(struct pw_redis_said){ .count = 0 }), PW_REDIS_STRANGE);
         for (uint32_t i = PW_REDIS_EMPTY; i < PW_REDIS_WORDS; i++)
-                assert_true(pw_redis_explain(i, NULL, "here", &err) != PW_OK && strlen(err.text) > 20);
-        pw_redis_explain(PW_REDIS_STRANGE, &(struct pw_redis_said){ .error = "ERR \033[2J" }, "here", &err);
+                assert_true(pw_redis_explain(i, i % 2, NULL, "here", &err) != PW_OK && strlen(err.text) > 20);
+        pw_redis_explain(PW_REDIS_STRANGE, true, &(struct pw_redis_said){ .error = "ERR \033[2J" }, "here", &err);
         assert_null(strchr(err.text, '\033'));
 }
 

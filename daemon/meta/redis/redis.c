@@ -13,7 +13,7 @@ static void want(struct pw_redis *redis, enum pw_redis_act act, enum pw_redis_wo
         if (act <= PW_REDIS_TELL || act <= redis->wanted)
                 return;
         redis->wanted = act;
-        pw_redis_explain(word, said, redis->address, &redis->why);
+        pw_redis_explain(word, redis->joined, said, redis->address, &redis->why);
 }
 
 enum pw_redis_word pw_redis_hear(struct pw_redis *redis, const struct pw_redis_said *said)
@@ -59,9 +59,12 @@ void pw_redis_args_begin(const struct pw_redis *redis, struct pw_redis_args *ret
 
 /* --- what is done about it --------------------------------------------------------------------------------------------------- */
 
-/* Nothing can be asked for now. A host that has not joined waits, and says why once. */
+/* Nothing can be asked for now. A host that has not joined waits, and says why once; one that has says each kind of reason once: it
+ * may be refused for another one, when it calls again, than it was hung up on for. */
 static void tell_away(struct pw_redis *redis)
 {
+        uint64_t reason = UINT64_C(1) << redis->why.status % 64;
+
         pw_redis_names_refuse(redis);
         if (!redis->joined) {
                 if (strcmp(redis->waits, redis->why.text) != 0)
@@ -71,7 +74,10 @@ static void tell_away(struct pw_redis *redis)
                 return;
         }
         if (!redis->away)
+                redis->reasons = 0;
+        if (!(redis->reasons & reason))
                 pw_redis_tell(redis, PW_META_AWAY, &redis->why);
+        redis->reasons |= reason;
         redis->away = true;
 }
 

@@ -83,7 +83,8 @@ struct pw_redis {
 
         enum pw_redis_act wanted;   /* by who heard something; 0: nothing */
         struct pw_error why;        /* of it */
-        bool away;                  /* the listener was told so */
+        bool away;                  /* the listener was told so, */
+        uint64_t reasons;           /* with these statuses, each a bit */
         bool evicts_told, save;     /* save: the state is to be written */
         char waits[512];            /* what WAITS said last */
 
