@@ -13,6 +13,7 @@ struct pw_hello {
         uint32_t version;
         uint64_t incarnation;    /* of the cluster: random, from when it was founded */
         const char *cluster, *name; /* names of the cluster, and of the host that says this; borrowed */
+        const char *address;     /* where that one is called, as in a row of hosts.h; borrowed; NULL or "": not said */
         uint32_t host;           /* its number */
         bool met;                /* for who says this, the connection is theirs: said by who decides (link.h), once it has met */
         struct pw_link_peer peer;

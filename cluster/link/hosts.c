@@ -1,6 +1,7 @@
 /* The table of hosts. */
 #include "cluster/link/hosts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,16 @@ enum pw_status pw_hosts_put(struct pw_hosts *hosts, const struct pw_host_row *ro
         if (ret_host)
                 *ret_host = host;
         return PW_OK;
+}
+
+void pw_hosts_heard(struct pw_hosts *hosts, const struct pw_hello *hello)
+{
+        struct pw_host *host = pw_hosts_get(hosts, hello->host);
+
+        if (!host || !hello->address || !hello->address[0] || hello->peer.epoch < host->row.epoch)
+                return;
+        host->row.epoch = hello->peer.epoch;
+        snprintf(host->row.address, sizeof host->row.address, "%s", hello->address);
 }
 
 /* --- their peers ------------------------------------------------------------------------------------------------------------ */

@@ -44,6 +44,9 @@ void pw_hosts_done(struct pw_hosts *hosts);
  * epoch or a later one), PW_NO_MEMORY; nothing has changed then. */
 PW_MUST_CHECK enum pw_status pw_hosts_put(struct pw_hosts *hosts, const struct pw_host_row *row, struct pw_host **ret_host,
                                           struct pw_error *ret_err);
+/* What a host says of itself in a hello that was good: where it is called, in its epoch. It may have been started again since
+ * metadata was asked, or while that is away. An epoch before the one that is known changes nothing. */
+void pw_hosts_heard(struct pw_hosts *hosts, const struct pw_hello *hello);
 struct pw_host *pw_hosts_get(const struct pw_hosts *hosts, uint32_t number); /* NULL: not known */
 /* for (uint32_t i = 0; (host = pw_hosts_next(hosts, &i));) : each once, in no order */
 struct pw_host *pw_hosts_next(const struct pw_hosts *hosts, uint32_t *cursor);

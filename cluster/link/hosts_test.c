@@ -93,6 +93,31 @@ static void test_told(void **state)
         pw_hosts_done(&hosts);
 }
 
+/* A host that was started again says where it is called, before metadata does, and what metadata said before does not undo it. */
+static void test_heard(void **state)
+{
+        struct pw_hello hello = { .host = 2, .name = "h2", .address = "tcp://10.0.0.2:7", .peer = { 6, 55, { 1, 0, 0 } } };
+        struct pw_host_row two = { 2, 5, "h2", "tcp://10.0.0.2:1" };
+        struct pw_hosts hosts;
+        struct pw_host *host;
+
+        (void)state;
+        start(&hosts);
+        pw_hosts_heard(&hosts, &hello);
+        assert_null(pw_hosts_get(&hosts, 2));
+        assert_int_equal(pw_hosts_put(&hosts, &two, &host, NULL), PW_OK);
+        pw_hosts_heard(&hosts, &hello);
+        assert_string_equal(host->row.address, "tcp://10.0.0.2:7");
+        assert_int_equal(pw_hosts_put(&hosts, &two, NULL, NULL), PW_OK);
+        assert_string_equal(host->row.address, "tcp://10.0.0.2:7");
+        hello.peer.epoch = 5, hello.address = "tcp://10.0.0.2:8"; /* an old word */
+        pw_hosts_heard(&hosts, &hello);
+        hello.peer.epoch = 6, hello.address = NULL;
+        pw_hosts_heard(&hosts, &hello);
+        assert_string_equal(host->row.address, "tcp://10.0.0.2:7");
+        pw_hosts_done(&hosts);
+}
+
 static void test_who_calls(void **state)
 {
         struct pw_hello hello = { .version = PW_PEER_VERSION, .incarnation = 9, .cluster = "c", .name = "h2", .host = 2,
@@ -131,7 +156,8 @@ static void test_who_calls(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_told), cmocka_unit_test(test_who_calls) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_told), cmocka_unit_test(test_heard),
+                                            cmocka_unit_test(test_who_calls) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,7 @@ static void hear_hello(struct pw_peer_call *call, const struct pw_hello *hello)
                 status = pw_hosts_hello(&peers->hosts, call->number, hello, proven, pw_boot_us(), &call->peer, &err);
         if (status == PW_OK) {
                 pw_list_remove(&call->link); /* it is silent no more */
+                pw_hosts_heard(&peers->hosts, hello);
                 return;
         }
         if (status == PW_NOT_FOUND) /* it has joined since the host table was read */

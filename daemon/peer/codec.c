@@ -8,14 +8,22 @@
 
 /* --- in --------------------------------------------------------------------------------------------------------------------- */
 
+static bool is_address(const char *text)
+{
+        return strlen(text) <= PW_HOST_ADDRESS_MAX && text[strcspn(text, " \t\r\n\f\v")] == 0;
+}
+
 static enum pw_status read_hello(const Pathways__Wire__PeerHello *hello, struct pw_hello *ret_hello, struct pw_error *ret_err)
 {
         if (!pw_host_name_ok(hello->name) || !pw_host_name_ok(hello->cluster))
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host's hello has a name that is none: up to %u letters, digits and "
                                     "\"-._\"", PW_HOST_NAME_MAX);
+        if (!is_address(hello->address))
+                return pw_error_set(ret_err, PW_PROTOCOL, "a host's hello has an address that is none: up to %u characters, and no "
+                                    "blanks", PW_HOST_ADDRESS_MAX);
         *ret_hello = (struct pw_hello){
                 .version = hello->version, .incarnation = hello->incarnation, .cluster = hello->cluster, .name = hello->name,
-                .host = hello->host, .met = hello->met,
+                .address = hello->address, .host = hello->host, .met = hello->met,
                 .peer = { hello->epoch, hello->instance, { hello->term, hello->received, hello->met_epoch } } };
         return PW_OK;
 }
@@ -86,6 +94,8 @@ enum pw_status pw_peer_pack_hello(const struct pw_hello *hello, uint8_t **ret_by
         out.cluster = (char *)(uintptr_t)hello->cluster;
         out.incarnation = hello->incarnation;
         out.name = (char *)(uintptr_t)hello->name;
+        if (hello->address)
+                out.address = (char *)(uintptr_t)hello->address;
         out.host = hello->host;
         out.epoch = hello->peer.epoch;
         out.instance = hello->peer.instance;

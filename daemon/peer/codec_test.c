@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 static const struct pw_hello hello = { .version = 1, .incarnation = UINT64_MAX, .cluster = "c", .name = "node-1.site_a",
-                                       .host = 4095, .met = true, .peer = { 7, UINT64_C(1) << 63, { 3, UINT64_MAX, 5 } } };
+                                       .address = "10.0.0.1:7400", .host = 4095, .met = true, .peer = { 7, UINT64_C(1) << 63, { 3, UINT64_MAX, 5 } } };
 
 static void test_hello(void **state)
 {
@@ -23,6 +23,7 @@ static void test_hello(void **state)
         assert_true(said.is_hello && said.hello.met);
         assert_string_equal(said.hello.cluster, "c");
         assert_string_equal(said.hello.name, "node-1.site_a");
+        assert_string_equal(said.hello.address, "10.0.0.1:7400");
         assert_int_equal(said.hello.version, 1);
         assert_int_equal(said.hello.host, 4095);
         assert_true(said.hello.incarnation == UINT64_MAX);
@@ -52,6 +53,29 @@ static void test_names(void **state)
                 assert_int_equal(pw_peer_pack_hello(&bad, &bytes, &count), PW_OK);
                 assert_int_equal(pw_peer_unpack(bytes, count, &said, &err), PW_PROTOCOL);
                 assert_string_equal(err.text, "a host's hello has a name that is none: up to 64 letters, digits and \"-._\"");
+                free(bytes);
+        }
+}
+
+static void test_addresses(void **state)
+{
+        char long_one[PW_HOST_ADDRESS_MAX + 2];
+        const char *const wrong[] = { "a b", "a\n", "\t", long_one };
+        struct pw_peer_said said;
+        struct pw_error err;
+        uint8_t *bytes;
+        uint32_t count;
+
+        (void)state;
+        memset(long_one, 'a', sizeof long_one);
+        long_one[PW_HOST_ADDRESS_MAX + 1] = 0;
+        for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+                struct pw_hello bad = hello;
+
+                bad.address = wrong[i];
+                assert_int_equal(pw_peer_pack_hello(&bad, &bytes, &count), PW_OK);
+                assert_int_equal(pw_peer_unpack(bytes, count, &said, &err), PW_PROTOCOL);
+                assert_non_null(strstr(err.text, "an address that is none"));
                 free(bytes);
         }
 }
@@ -115,7 +139,7 @@ static void test_garbage(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_hello), cmocka_unit_test(test_names),
-                                            cmocka_unit_test(test_frames), cmocka_unit_test(test_garbage) };
+                                            cmocka_unit_test(test_addresses), cmocka_unit_test(test_frames), cmocka_unit_test(test_garbage) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,7 @@ static void joined(void *context, const struct pw_meta_own *own)
         enum pw_status status;
 
         peers->own = (struct pw_hello){ .version = PW_PEER_VERSION, .incarnation = own->incarnation, .cluster = own->cluster,
-                                        .name = own->name, .host = own->host,
+                                        .name = own->name, .address = peers->address, .host = own->host,
                                         .peer = { .epoch = own->epoch, .instance = own->instance } };
         status = pw_borrow_new(&borrow, &peers->borrow, &err);
         if (status == PW_OK)

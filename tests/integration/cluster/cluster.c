@@ -32,19 +32,41 @@ int cluster_set_up(void **state)
         return 0;
 }
 
+struct proof { char address[300], cert[300], key[300], ca[300]; };
+
+/* How host `i` is called, and how it proves who it is: further arguments, `count` of which are there. */
+static int listens(const struct cluster *cluster, int i, struct proof *proof, const char **args, int count)
+{
+        args[count++] = "--listen";
+        args[count++] = proof->address;
+        snprintf(proof->address, sizeof proof->address, "127.0.0.1:0");
+        if (cluster->certificates) {
+                snprintf(proof->cert, sizeof proof->cert, "%s/%s.pem", cluster->certificates, names[i]);
+                snprintf(proof->key, sizeof proof->key, "%s/%s-key.pem", cluster->certificates, names[i]);
+                snprintf(proof->ca, sizeof proof->ca, "%s/ca.pem", cluster->certificates);
+                memcpy(args + count, (const char *[]){ "--tls-cert", proof->cert, "--tls-key", proof->key, "--tls-ca", proof->ca },
+                       6 * sizeof *args);
+                return count + 6;
+        }
+        if (cluster->secret_file) {
+                args[count++] = "--secret-file";
+                args[count++] = cluster->secret_file;
+        } else {
+                snprintf(proof->address, sizeof proof->address, "%s/%s.peer", cluster->server.folder, names[i]);
+        }
+        return count;
+}
+
 void cluster_launch(struct cluster *cluster, int i, const char *name, bool founds)
 {
         const char *lease = cluster->lease ? cluster->lease : "400ms";
-        const char *args[24] = { IT_SMALL, "--lease", lease, "--cluster", "ants", "--metadata", cluster->server.address,
+        const char *args[32] = { IT_SMALL, "--lease", lease, "--cluster", "ants", "--metadata", cluster->server.address,
                                  "--host-name", name ? name : names[i] };
         int count = 14;
-        char address[300];
+        struct proof proof;
 
-        if (cluster->linked) {
-                snprintf(address, sizeof address, "%s/%s.peer", cluster->server.folder, names[i]);
-                args[count++] = "--listen";
-                args[count++] = address;
-        }
+        if (cluster->linked)
+                count = listens(cluster, i, &proof, args, count);
         if (cluster->serves) {
                 args[count++] = "--http";
                 args[count++] = "127.0.0.1:0";

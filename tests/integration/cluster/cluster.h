@@ -15,7 +15,9 @@ struct cluster {
         const char *password_file;     /* NULL: none */
         const char *lease;             /* NULL: 400ms */
         bool serves;                   /* /metrics */
-        bool linked;                   /* they deal with each other, over sockets in the server's folder */
+        bool linked;                   /* they deal with each other, over sockets in the server's folder; */
+        const char *secret_file;       /* or at any port of loopback, with this; */
+        const char *certificates;      /* or with TLS, by those of this folder, which certificates.sh made */
 };
 
 /* For cmocka: *state is a cluster with a Redis, no daemon yet; the test is skipped where there is no Redis. */

@@ -1,12 +1,15 @@
 /* Hosts and their links: who finds whom, who is given up, who comes back. */
 #include "tests/integration/cluster/cluster.h"
+#include "tests/integration/folder.h"
 #include "tests/integration/operator/command.h"
 #include "tests/integration/operator/exposition.h"
 #include "tests/integration/operator/http.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void start(struct cluster *cluster, int count)
 {
@@ -140,6 +143,40 @@ static void hosts_find_each_other_without_redis(void **state)
         cluster_meet(cluster);
 }
 
+/* It is called at another port than before, which nobody is told of but by itself: what it puts is pulled all the same. */
+static void who_starts_without_redis_lends(void **state)
+{
+        enum { COUNT = 3 << 20 };
+        struct cluster *cluster = *state;
+        uint8_t *bytes = calloc(1, COUNT);
+        char secret[100];
+
+        snprintf(secret, sizeof secret, "%s/secret", cluster->hosts[0].folder);
+        it_write_file(secret, "sesame and barley, and a few more\n");
+        assert_int_equal(chmod(secret, 0600), 0);
+        cluster->secret_file = secret;
+        assert_non_null(bytes);
+        start(cluster, 3);
+        server_kill(&cluster->server);
+        cluster_end(cluster, 1);
+        cluster_start(cluster, 1, false);
+        cluster_meet(cluster);
+        for (int to = 0; to < 3; to++) {
+                struct pw_future *future, *opened;
+                struct pw_view view;
+
+                bytes[COUNT - 1] = (uint8_t)(7 + to);
+                it_ok(pw_put(cluster->hosts[to == 1 ? 0 : 1].session, bytes, COUNT, NULL, &future, IT_ERR));
+                it_ok(pw_open(cluster->hosts[to].session, pw_future_id(future), &opened, IT_ERR));
+                it_ok(pw_get(opened, IT_LONG, &view, IT_ERR));
+                assert_int_equal(((const uint8_t *)view.data)[COUNT - 1], 7 + to);
+                pw_view_done(&view);
+                pw_unref(opened);
+                pw_unref(future);
+        }
+        free(bytes);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -148,6 +185,7 @@ int main(void)
                 CLUSTER_TEST(who_is_killed_is_given_up_and_comes_back),
                 CLUSTER_TEST(who_was_stopped_is_met_again),
                 CLUSTER_TEST(hosts_find_each_other_without_redis),
+                CLUSTER_TEST(who_starts_without_redis_lends),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
