@@ -9,7 +9,8 @@
 #include <cmocka.h>
 
 static const struct pw_hello hello = { .version = 1, .incarnation = UINT64_MAX, .cluster = "c", .name = "node-1.site_a",
-                                       .address = "10.0.0.1:7400", .host = 4095, .met = true, .peer = { 7, UINT64_C(1) << 63, { 3, UINT64_MAX, 5 } } };
+                                       .address = "10.0.0.1:7400", .host = 4095, .met = true,
+                                       .peer = { 7, UINT64_C(1) << 63, { 3, UINT64_MAX, 5 } } };
 
 static void test_hello(void **state)
 {
@@ -139,7 +140,8 @@ static void test_garbage(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_hello), cmocka_unit_test(test_names),
-                                            cmocka_unit_test(test_addresses), cmocka_unit_test(test_frames), cmocka_unit_test(test_garbage) };
+                                            cmocka_unit_test(test_addresses), cmocka_unit_test(test_frames),
+                                            cmocka_unit_test(test_garbage) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

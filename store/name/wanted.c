@@ -16,6 +16,7 @@ struct wanted {
         struct pw_list link;   /* in wanted_asks while it is to be asked; else alone */
         uint64_t serial, token; /* token: of the question that is to be asked or open, serial 48 | its number 16; 0: none is */
         uint32_t questions;    /* counts up */
+        bool again;            /* it may have been bound since the open question was asked */
         char name[];
 };
 
@@ -55,6 +56,7 @@ static struct wanted *make_wanted(struct pw_store *store, struct tenant *tenant,
         wanted->serial = ++store->name_serial;
         wanted->token = 0;
         wanted->questions = 0;
+        wanted->again = false;
         pw_list_init(&wanted->askers);
         pw_list_init(&wanted->link);
         strcpy(wanted->name, name);
@@ -244,7 +246,7 @@ static bool is_elsewhere(const struct pw_store *store, const struct pw_name_answ
 void pw_wanted_answered(struct pw_store *store, const struct pw_name_answer *answer)
 {
         struct wanted *wanted = wanted_of(store, answer->token);
-        bool elsewhere = is_elsewhere(store, answer), more = false;
+        bool elsewhere = is_elsewhere(store, answer), more = wanted && wanted->again;
         enum pw_tell tell = elsewhere ? PW_TELL_ELSEWHERE : answer->outcome >= PW_NAMED_UNKNOWN ? PW_TELL_UNREACHED :
                                                                                                   PW_TELL_NOT_FOUND;
         struct pw_asker *asker;
@@ -253,6 +255,7 @@ void pw_wanted_answered(struct pw_store *store, const struct pw_name_answer *ans
                 return;
         pw_list_remove(&wanted->link);
         wanted->token = 0;
+        wanted->again = false;
         pw_list_each(&wanted->askers, asker, struct pw_asker, link) {
                 if (asker->question > wanted->questions) {
                         more = true;
@@ -276,8 +279,10 @@ void pw_store_names_bound(struct pw_store *store)
         struct wanted *first, *wanted;
 
         for (uint32_t i = 0; (first = pw_table_next(&store->wanted, &i));)
-                for (wanted = first; wanted; wanted = wanted->same_key)
+                for (wanted = first; wanted; wanted = wanted->same_key) {
+                        wanted->again = wanted->token && !is_to_be_asked(wanted);
                         ask(store, wanted);
+                }
 }
 
 /* --- for listings ------------------------------------------------------------------------------------------------------------- */

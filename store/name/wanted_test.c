@@ -147,6 +147,29 @@ static void test_waits(void **state)
         fixture_close(&n.f);
 }
 
+/* It was bound while a question was open, whose answer may be of before: it is asked once more. */
+static void test_bound_meanwhile(void **state)
+{
+        struct named n;
+        uint64_t token;
+
+        (void)state;
+        open_cluster(&n);
+        wait_for(&n, 1, UINT64_MAX);
+        token = asked(&n);
+        pw_store_names_bound(n.f.store);
+        pw_store_names_bound(n.f.store);
+        assert_quiet(&n);
+        answer(&n, token, PW_NAMED_NOT_FOUND, (struct pw_id){ 0 });
+        answer(&n, asked(&n), PW_NAMED_NOT_FOUND, (struct pw_id){ 0 });
+        assert_quiet(&n);
+        pw_store_names_bound(n.f.store);
+        answer(&n, asked(&n), PW_NAMED_OK, there);
+        assert_elsewhere(&n, 1);
+        assert_quiet(&n);
+        fixture_close(&n.f);
+}
+
 /* A binding of this host is found when it is told so, and not by what metadata says of it. */
 static void test_bound_here_meanwhile(void **state)
 {
@@ -240,6 +263,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_outcomes), cmocka_unit_test(test_who_comes_later), cmocka_unit_test(test_waits),
+                cmocka_unit_test(test_bound_meanwhile),
                 cmocka_unit_test(test_bound_here_meanwhile), cmocka_unit_test(test_ends), cmocka_unit_test(test_alone),
                 cmocka_unit_test(test_lost),
         };

@@ -265,7 +265,7 @@ static void found_at_once(void **state)
         cluster->lease = "10min"; /* 6 min between beats */
         start_two(cluster);
         cluster_meet(cluster);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 20; i++) {
                 child = it_fork(find_late, &cluster->hosts[1]);
                 until_it_waits(cluster, child.pid);
                 future = bind_new(cluster, 0, "late");
