@@ -55,6 +55,10 @@ tests_integration_cluster_objects_test_LDADD = $(integration_libraries) $(HIREDI
 integration_tests += tests/integration/cluster/fault_test
 tests_integration_cluster_fault_test_SOURCES = tests/integration/cluster/fault_test.c $(integration_exchange)
 tests_integration_cluster_fault_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/capture_test
+tests_integration_cluster_capture_test_SOURCES = tests/integration/cluster/capture.c tests/integration/cluster/capture.h \
+	tests/integration/cluster/capture_test.c $(integration_cluster) $(integration_sources)
+tests_integration_cluster_capture_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/forget_test
 tests_integration_cluster_forget_test_SOURCES = tests/integration/cluster/forget_test.c $(integration_exchange)
 tests_integration_cluster_forget_test_LDADD = $(integration_libraries) base/libbase.la $(HIREDIS_LIBS)
