@@ -26,8 +26,8 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/meta/own.c daemon/meta/place.c daemon/settings/metadata.c \
 	$(redis_sources) \
 	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c \
-	daemon/peer/borrowing.c daemon/peer/pull/bulk.c daemon/peer/pull/bulk_thread.c daemon/peer/call.c daemon/peer/codec.c daemon/peer/fetching.c daemon/peer/known.c \
-	daemon/peer/lending.c daemon/peer/name_codec.c daemon/peer/naming.c daemon/peer/pull/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/pull/pulling.c daemon/peer/pull/spread_value.c daemon/peer/pull/staging.c \
+	daemon/peer/asks.c daemon/peer/borrowing.c daemon/peer/pull/bulk.c daemon/peer/pull/bulk_thread.c daemon/peer/call.c daemon/peer/codec.c daemon/peer/fetching.c daemon/peer/known.c \
+	daemon/peer/lending.c daemon/peer/name/name_codec.c daemon/peer/name/naming.c daemon/peer/pull/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/pull/pulling.c daemon/peer/pull/spread_value.c daemon/peer/pull/staging.c \
 	daemon/rundir.c daemon/session/complaint.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c \
 	daemon/session/session.c \
 	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \
@@ -57,8 +57,8 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/meta/redis/answer.h daemon/meta/redis/member.h daemon/meta/redis/redis_private.h daemon/meta/redis/saver.h daemon/meta/redis/script.h \
 	daemon/meta/redis/state.h daemon/meta/redis/wire.h \
 	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
-	daemon/peer/borrowed.h daemon/peer/borrowing.h daemon/peer/call.h daemon/peer/codec.h daemon/peer/known.h \
-	daemon/peer/lending.h daemon/peer/name_codec.h daemon/peer/naming.h daemon/peer/peers.h daemon/peer/peers_private.h daemon/peer/pull/bulk.h \
+	daemon/peer/asks.h daemon/peer/borrowed.h daemon/peer/borrowing.h daemon/peer/call.h daemon/peer/codec.h daemon/peer/known.h \
+	daemon/peer/lending.h daemon/peer/name/name_codec.h daemon/peer/name/naming.h daemon/peer/peers.h daemon/peer/peers_private.h daemon/peer/pull/bulk.h \
 	daemon/peer/pull/bulk_private.h daemon/peer/pull/offering.h daemon/peer/pull/pulling.h \
 	daemon/peer/pull/spread_value.h daemon/peer/pull/staging.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/foreign.h daemon/session/kept.h daemon/session/lane.h \
 	daemon/session/object.h \
@@ -105,7 +105,7 @@ tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 daemon_tests = daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/peer/codec_test daemon/peer/name_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
+	daemon/peer/codec_test daemon/peer/name/name_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
 	daemon/meta/redis/member_test tests/conformance/meta_test tests/conformance/redis_test tests/conformance/redis_refuses_test
 check_PROGRAMS += $(daemon_tests)
 TESTS += $(daemon_tests)
@@ -131,8 +131,8 @@ daemon_module_module_test_SOURCES = daemon/module/module.c daemon/module/module_
 	daemon/module/module_test.c daemon/thread.c
 daemon_module_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIBS) $(PROTOBUF_C_LIBS) $(XXHASH_LIBS)    \
 	$(CMOCKA_LIBS) -lpthread
-daemon_peer_name_codec_test_SOURCES = daemon/peer/name_codec.c daemon/peer/name_codec_test.c
-daemon_peer_name_codec_test_LDADD = store/libstore.la cluster/libcluster.la plane/libplane.la wire/libwire.la base/libbase.la \
+daemon_peer_name_name_codec_test_SOURCES = daemon/peer/name/name_codec.c daemon/peer/name/name_codec_test.c
+daemon_peer_name_name_codec_test_LDADD = store/libstore.la cluster/libcluster.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
 daemon_peer_codec_test_SOURCES = daemon/peer/codec.c daemon/peer/codec_test.c
 daemon_peer_codec_test_LDADD = cluster/libcluster.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)

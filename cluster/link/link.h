@@ -45,7 +45,7 @@ struct pw_link_params {
         uint32_t own_epoch;
         uint64_t lease_us, beat_us;
         uint32_t window;         /* works of the other side under way here at most */
-        uint64_t kept_bytes_max; /* of frames: a side that takes none for so long is given up */
+        uint64_t kept_bytes_max; /* of frames with numbers: a side that takes none for so long is given up */
         const struct pw_observer *observer; /* NULL: nobody watches; borrowed */
 };
 
@@ -84,7 +84,7 @@ struct pw_link {
         struct pw_list kept;     /* frames with numbers, from acked + 1 on */
         struct pw_list waiting;  /* works without a credit */
         struct pw_list *cursor;  /* what was written last on this connection: in `kept`, or its head */
-        uint64_t kept_bytes;
+        uint64_t kept_bytes;     /* of those in `kept`: what waits for a credit is held back by this side */
         uint64_t heard_us, wrote_us, call_us;
         uint64_t since_us;       /* when it came into its state, or its term began; 0: it is as it was made */
         uint64_t round_us;       /* from when a frame is written until it is known to be there, smoothed; 0: none was yet */

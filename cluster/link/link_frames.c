@@ -28,7 +28,8 @@ static void drop(struct pw_link *link, struct pw_list *node)
 
         if (link->cursor == node)
                 link->cursor = &link->kept;
-        link->kept_bytes -= frame->bytes;
+        if (frame->number)
+                link->kept_bytes -= frame->bytes;
         pw_list_remove(node);
         free(frame);
 }
@@ -68,6 +69,7 @@ static void time_round(struct pw_link *link, uint64_t now_us)
 static void number(struct pw_link *link, struct pw_link_frame *frame)
 {
         frame->number = ++link->sent;
+        link->kept_bytes += frame->bytes;
         link->works_sent += frame->work;
         pw_list_append(&link->kept, &frame->link);
 }
@@ -88,7 +90,6 @@ enum pw_status pw_link_send(struct pw_link *link, struct pw_link_frame *frame_ta
         if (link->state == PW_LINK_AWAY)
                 return pw_error_set(ret_err, PW_HOST_LOST, "host %u was given up", link->params.host);
         pw_link_want(link, now_us);
-        link->kept_bytes += frame_take->bytes;
         if (frame_take->work && (!pw_list_empty(&link->waiting) || link->works_sent >= link->granted))
                 pw_list_append(&link->waiting, &frame_take->link);
         else

@@ -102,6 +102,28 @@ static void test_credits(void **state)
         ends_done();
 }
 
+/* Work that waits for credits may be more than a side may leave untaken: it is not what the other one does not take. */
+static void test_waiting_is_not_choked(void **state)
+{
+        struct pw_link *link;
+
+        (void)state;
+        ends_begin(7);
+        scene->calm = true;
+        link = scene->ends[0].link;
+        link->params.kept_bytes_max = 100 * WINDOW;
+        ends_say(0, false);
+        ends_go_on(SECOND);
+        scene->ends[1].stopped_until_us = scene->now_us + SECOND;
+        for (uint32_t i = 0; i < 100 * WINDOW; i++)
+                ends_say(0, true);
+        ends_go_on(5 * SECOND);
+        assert_int_equal(scene->ends[0].given_up, 0);
+        assert_int_equal(scene->ends[1].arrived, 1 + 100 * WINDOW);
+        assert_int_equal(link->kept_bytes, 0);
+        ends_done();
+}
+
 static enum pw_status try(const struct pw_link_head *head, char text[500])
 {
         struct pw_link *link = scene->ends[0].link;
@@ -179,6 +201,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_meet_and_give_up), cmocka_unit_test(test_since_and_round_trip),
                                             cmocka_unit_test(test_breaks),           cmocka_unit_test(test_credits),
+                                            cmocka_unit_test(test_waiting_is_not_choked),
                                             cmocka_unit_test(test_wrong_heads),      cmocka_unit_test(test_wrong_peers) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

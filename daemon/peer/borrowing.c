@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "daemon/memory/freezer/proxies.h"
 #include "daemon/peer/borrowed.h"
-#include "daemon/peer/naming.h"
+#include "daemon/peer/name/naming.h"
 #include "daemon/peer/pull/pulling.h"
 #include "daemon/session/tenant.h"
 #include "store/object.h"

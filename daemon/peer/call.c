@@ -5,7 +5,7 @@
 #include "daemon/meta/meta.h"
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/lending.h"
-#include "daemon/peer/naming.h"
+#include "daemon/peer/name/naming.h"
 #include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
 #include "daemon/session/complaint.h"

@@ -1,5 +1,6 @@
 /* Bytes of objects of other hosts: a room, then a value that came along or a pull, then they are the proxy's. */
 #include "base/memory.h"
+#include "daemon/peer/asks.h"
 #include "daemon/peer/borrowed.h"
 #include "daemon/peer/pull/pulling.h"
 #include "daemon/session/output.h"
@@ -14,13 +15,15 @@ struct pw_fetching {
         struct pw_list link, of_all; /* of its object; peers->fetches */
         struct pw_borrowed *borrowed;
         uint32_t session;
+        struct pw_tenant *tenant;
         uint64_t request, since_us, until_us;
 };
 
 /* --- who waits ---------------------------------------------------------------------------------------------------------------- */
 
-static void forget(struct pw_fetching *fetching)
+static void forget(struct pw_peers *peers, struct pw_fetching *fetching)
 {
+        pw_asks_end(fetching->tenant, pw_session_get(&peers->daemon->registry, fetching->session));
         pw_list_remove(&fetching->link);
         pw_list_remove(&fetching->of_all);
         free(fetching);
@@ -34,7 +37,7 @@ static void answer(struct pw_peers *peers, struct pw_fetching *fetching, const s
                 pw_session_reply_error(session, fetching->request, why->status, why->text);
         else if (session)
                 pw_session_reply_ok(session, fetching->request);
-        forget(fetching);
+        forget(peers, fetching);
 }
 
 void pw_fetching_answer(struct pw_borrowed *borrowed, const struct pw_error *why)
@@ -53,7 +56,7 @@ void pw_fetching_session_end(struct pw_dsession *session)
 
         pw_list_each(&session->daemon->peers->fetches, fetching, struct pw_fetching, of_all)
                 if (fetching->session == session->number)
-                        forget(fetching);
+                        forget(session->daemon->peers, fetching);
 }
 
 uint64_t pw_fetching_turn(struct pw_peers *peers, uint64_t now_us)
@@ -273,17 +276,25 @@ void pw_fetching_fetch(struct pw_dsession *session, uint64_t request, struct pw_
 {
         struct pw_peers *peers = session->daemon->peers;
         struct pw_borrowed *borrowed = pw_borrowed_of(peers, object->run);
-        struct pw_fetching *fetching = borrowed ? malloc(sizeof *fetching) : NULL;
+        struct pw_fetching *fetching;
+        struct pw_error err;
 
         if (!borrowed || !pw_store_proxy_elsewhere(peers->daemon->store, object)) {
                 pw_session_reply_ok(session, request); /* its entry says what became of it */
                 return;
         }
+        if (pw_asks_begin(session, &err) != PW_OK) {
+                pw_session_reply_error(session, request, err.status, err.text);
+                return;
+        }
+        fetching = malloc(sizeof *fetching);
         if (!fetching) {
+                pw_asks_end(session->tenant, session);
                 pw_session_reply_error(session, request, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;
         }
-        *fetching = (struct pw_fetching){ .borrowed = borrowed, .session = session->number, .request = request,
+        *fetching = (struct pw_fetching){ .borrowed = borrowed, .session = session->number, .tenant = session->tenant,
+                                           .request = request,
                                            .since_us = pw_now_us(), .until_us = until_us };
         pw_list_init(&fetching->link);
         pw_list_init(&fetching->of_all);

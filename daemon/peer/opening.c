@@ -1,6 +1,7 @@
 /* Sessions that open objects of other hosts. */
 #include "base/memory.h"
 #include "daemon/memory/freezer/proxies.h"
+#include "daemon/peer/asks.h"
 #include "daemon/peer/borrowed.h"
 #include "daemon/session/output.h"
 #include "store/object.h"
@@ -12,6 +13,7 @@ struct pw_opening {
         struct pw_list of_all; /* in peers->opening */
         uint64_t number;
         uint32_t session;
+        struct pw_tenant *tenant;
         uint64_t request;
         struct pw_id id;
         uint64_t since_us, until_us; /* CLOCK_MONOTONIC; until UINT64_MAX: for ever */
@@ -20,6 +22,7 @@ struct pw_opening {
 static void forget(struct pw_peers *peers, struct pw_opening *opening)
 {
         (void)pw_table_remove(&peers->openings, opening->number);
+        pw_asks_end(opening->tenant, pw_session_get(&peers->daemon->registry, opening->session));
         pw_list_remove(&opening->link);
         pw_list_remove(&opening->of_all);
         free(opening);
@@ -134,14 +137,22 @@ static void begin(struct pw_dsession *session, struct pw_opening *opening, struc
 void pw_opening_open(struct pw_dsession *session, uint64_t request, struct pw_id id, uint64_t until_us)
 {
         struct pw_peers *peers = session->daemon->peers;
-        struct pw_opening *opening = malloc(sizeof *opening);
+        struct pw_opening *opening;
+        struct pw_error err;
 
+        if (pw_asks_begin(session, &err) != PW_OK) {
+                pw_session_reply_error(session, request, err.status, err.text);
+                return;
+        }
+        opening = malloc(sizeof *opening);
         if (!opening || !pw_table_put(&peers->openings, peers->next_opening + 1, opening)) {
+                pw_asks_end(session->tenant, session);
                 free(opening);
                 pw_session_reply_error(session, request, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;
         }
-        *opening = (struct pw_opening){ .number = ++peers->next_opening, .session = session->number, .request = request, .id = id,
+        *opening = (struct pw_opening){ .number = ++peers->next_opening, .session = session->number, .tenant = session->tenant,
+                                         .request = request, .id = id,
                                          .since_us = pw_now_us(), .until_us = until_us };
         pw_list_init(&opening->link);
         pw_list_init(&opening->of_all);

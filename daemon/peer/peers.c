@@ -3,7 +3,7 @@
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/call.h"
 #include "daemon/peer/lending.h"
-#include "daemon/peer/naming.h"
+#include "daemon/peer/name/naming.h"
 #include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
 

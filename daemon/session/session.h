@@ -41,6 +41,7 @@ struct pw_dsession {
         uint64_t unread_bytes;     /* of what is outgoing, as its tenant counts it */
         uint32_t kept_bytes;       /* of its own records, likewise */
         uint32_t listings;         /* that were asked for and not answered */
+        uint32_t asks;             /* requests that other hosts are to answer */
         uint32_t begun_bytes;      /* of its frame that is not whole, as its tenant counts it */
         struct pw_tenant *tenant;
         struct pw_process *process;

@@ -32,6 +32,7 @@ struct pw_tenant {
         uint32_t connections;   /* those that did not say Hello, and executors, too */
         uint32_t strangers;     /* that did not say Hello */
         uint32_t sessions;      /* attached clients, and those that ended whose process lives and has not left */
+        uint32_t asks;          /* requests that other hosts are to answer */
         uint32_t segments, backings; /* of memory */
         struct pw_backing_line *line;   /* where works on its memory wait for the worker */
         uint64_t measured_bytes; /* of its hint page and its futures segment, for overhead.c: told to the store */

@@ -13,7 +13,7 @@ inspect/why inspect/trace inspect
 client client/object
 settings
 work work/shape
-peer peer/pull
+peer peer/name peer/pull
 memory memory/freezer
 module
 child

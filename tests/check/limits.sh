@@ -23,6 +23,8 @@ limit PW_HEARD_MAX_LISTINGS daemon/client/client.h 'listings under way'
 limit PW_FRAME_MAX wire/frame.h 'a message'
 limit PLAIN_MAX_BYTES daemon/client/request.c 'a request that is no program'
 limit WAITS_OF_TENANT store/name/wanted.c 'lookups that wait' # the first of two
+limit PW_ASKS_OF_TENANT daemon/peer/asks.h 'requests that other hosts are to answer'
+limit PW_ASKS_OF_SESSION daemon/peer/asks.h 'its requests that other hosts are to answer'
 limit PW_NAME_MAX_BYTES store/name.h 'a name, of printable ASCII'
 limit PW_RANK_MAX base/pathways_types.h dims
 limit PW_GRAPH_VALUES_MAX program/graph/graph.h values

@@ -51,7 +51,7 @@ tests_fuzz_mark_fuzz_LDFLAGS = $(fuzz_flags)
 tests_fuzz_hosts_peer_fuzz_SOURCES = tests/fuzz/hosts/peer_fuzz.c daemon/peer/codec.c $(fuzz_main)
 tests_fuzz_hosts_peer_fuzz_LDADD = cluster/libcluster.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS)
 tests_fuzz_hosts_peer_fuzz_LDFLAGS = $(fuzz_flags)
-tests_fuzz_hosts_name_fuzz_SOURCES = tests/fuzz/hosts/name_fuzz.c daemon/peer/name_codec.c $(fuzz_main)
+tests_fuzz_hosts_name_fuzz_SOURCES = tests/fuzz/hosts/name_fuzz.c daemon/peer/name/name_codec.c $(fuzz_main)
 tests_fuzz_hosts_name_fuzz_LDADD = store/libstore.la cluster/libcluster.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(PROTOBUF_C_LIBS)
 tests_fuzz_hosts_name_fuzz_LDFLAGS = $(fuzz_flags)

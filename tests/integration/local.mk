@@ -68,6 +68,10 @@ tests_integration_cluster_cut_test_LDADD = $(integration_libraries) base/libbase
 integration_tests += tests/integration/cluster/handing_test
 tests_integration_cluster_handing_test_SOURCES = tests/integration/cluster/handing_test.c $(integration_cluster) $(integration_sources)
 tests_integration_cluster_handing_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/flood_test
+tests_integration_cluster_flood_test_SOURCES = tests/integration/cluster/flood_test.c $(integration_raw) $(integration_cluster) \
+	$(integration_sources)
+tests_integration_cluster_flood_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/hosts_test
 tests_integration_cluster_hosts_test_SOURCES = tests/integration/cluster/hosts_test.c $(integration_cluster) \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_metrics) $(integration_sources)

@@ -1,6 +1,6 @@
 /* What another daemon may say of names, with anything in it: what is read is written again and read as the same. */
 #include "cluster/link/link.h"
-#include "daemon/peer/name_codec.h"
+#include "daemon/peer/name/name_codec.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* Questions about names between hosts, and their answers. */
-#include "daemon/peer/naming.h"
+#include "daemon/peer/name/naming.h"
 
 #include "base/memory.h"
-#include "daemon/peer/name_codec.h"
+#include "daemon/peer/asks.h"
+#include "daemon/peer/name/name_codec.h"
 #include "daemon/session/output.h"
 #include "store/name.h"
 #include "store/object.h"
@@ -14,6 +15,7 @@ struct asked {
         struct pw_list link;     /* in peers->names_asked */
         uint64_t number, request;
         uint32_t host, session;
+        struct pw_tenant *tenant;
         struct pw_id id;
         uint64_t since_us;
 };
@@ -33,8 +35,9 @@ struct waiting {
 
 /* --- asking ------------------------------------------------------------------------------------------------------------------- */
 
-static void end(struct asked *asked)
+static void end(struct pw_peers *peers, struct asked *asked)
 {
+        pw_asks_end(asked->tenant, pw_session_get(&peers->daemon->registry, asked->session));
         pw_list_remove(&asked->link);
         free(asked);
 }
@@ -92,17 +95,20 @@ void pw_naming_ask(struct pw_dsession *session, uint64_t request, const struct p
         enum pw_status status = asked ? check(session, name->object, &err)
                                       : pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
 
+        if (status == PW_OK)
+                status = pw_asks_begin(session, &err);
         if (status == PW_OK) {
                 *asked = (struct asked){ .number = ++peers->next_name, .request = request, .host = pw_id_host(name->object),
-                                         .session = session->number, .id = name->object, .since_us = pw_now_us() };
+                                         .session = session->number, .tenant = session->tenant, .id = name->object,
+                                         .since_us = pw_now_us() };
                 pw_list_init(&asked->link);
                 pw_list_append(&peers->names_asked, &asked->link);
                 status = say(session, asked, name, &err);
-                if (status != PW_OK)
-                        pw_list_remove(&asked->link);
+                if (status == PW_OK)
+                        return;
+                end(peers, asked);
+                asked = NULL;
         }
-        if (status == PW_OK)
-                return;
         free(asked);
         refuse(session, request, name, &err);
 }
@@ -120,7 +126,7 @@ static void answered(struct pw_peers *peers, uint32_t host, const struct pw_peer
                         pw_session_reply_ok(session, asked->request);
                 else if (session)
                         pw_session_reply_error(session, asked->request, message->status, message->text);
-                end(asked);
+                end(peers, asked);
                 return;
         }
 }
@@ -131,7 +137,7 @@ void pw_naming_session_end(struct pw_dsession *session)
 
         pw_list_each(&session->daemon->peers->names_asked, asked, struct asked, link)
                 if (asked->session == session->number)
-                        end(asked);
+                        end(session->daemon->peers, asked);
 }
 
 void pw_naming_each_wait(const struct pw_peers *peers, const struct pw_dsession *session,
@@ -320,7 +326,7 @@ void pw_naming_ended(struct pw_peers *peers, uint32_t host)
                 session = pw_session_get(&peers->daemon->registry, asked->session);
                 if (session)
                         pw_session_reply_error(session, asked->request, err.status, err.text);
-                end(asked);
+                end(peers, asked);
         }
         pw_list_each(&peers->name_questions, question, struct question, link)
                 if (question->host == host) {
@@ -339,7 +345,7 @@ void pw_naming_done(struct pw_peers *peers)
                 free(waiting);
         pw_table_done(&peers->names_waiting);
         pw_list_each(&peers->names_asked, asked, struct asked, link)
-                end(asked);
+                free(asked);
         pw_list_each(&peers->name_questions, question, struct question, link) {
                 pw_list_remove(&question->link);
                 free(question);

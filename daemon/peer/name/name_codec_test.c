@@ -1,5 +1,5 @@
 /* What daemons say of names: what is written is what is read, and nothing else is. */
-#include "daemon/peer/name_codec.h"
+#include "daemon/peer/name/name_codec.h"
 
 #include "cluster/link/link.h"
 

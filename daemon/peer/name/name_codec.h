@@ -2,8 +2,8 @@
  *
  * Threads: any.   Blocks: never.
  */
-#ifndef PW_DAEMON_PEER_NAME_CODEC_H
-#define PW_DAEMON_PEER_NAME_CODEC_H
+#ifndef PW_DAEMON_PEER_NAME_NAME_CODEC_H
+#define PW_DAEMON_PEER_NAME_NAME_CODEC_H
 
 #include "base/id.h"
 

@@ -8,8 +8,8 @@
  *
  * Threads: loop thread only.   Blocks: never.
  */
-#ifndef PW_DAEMON_PEER_NAMING_H
-#define PW_DAEMON_PEER_NAMING_H
+#ifndef PW_DAEMON_PEER_NAME_NAMING_H
+#define PW_DAEMON_PEER_NAME_NAMING_H
 
 #include "daemon/peer/peers_private.h"
 #include "daemon/session/foreign.h"

@@ -1,5 +1,5 @@
 /* Of names, by protobuf. */
-#include "daemon/peer/name_codec.h"
+#include "daemon/peer/name/name_codec.h"
 
 #include "cluster/link/link.h"
 #include "store/name.h"
