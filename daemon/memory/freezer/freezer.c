@@ -186,7 +186,7 @@ static enum pw_status hold(struct pw_daemon *daemon, const struct pw_freezer *fr
         struct pw_object *object;
 
         if (!pw_entry_take(pw_map_entry(&segment->map, slot), &generation))
-                return pw_error_set(ret_err, PW_NO_SPACE, "the room was taken back");
+                return pw_error_set(ret_err, PW_NOT_READY, "the room was taken back");
         object = pw_store_find(daemon->store, 0, segment->number, slot, generation);
         if (!object || pw_store_hold(daemon->store, object, claim, NULL) != PW_OK) {
                 drop(daemon, freezer->session, pw_cell_object(0, segment->number, slot, generation));
@@ -203,8 +203,8 @@ enum pw_status pw_freezer_begin(struct pw_daemon *daemon, struct pw_freezer *fre
 
         if (action->kind == PW_STORE_REFUSE)
                 return pw_error_set(ret_err, action->status, "%s", action->text ? action->text : pw_status_text(action->status));
-        if (action->kind != PW_STORE_GRANT)
-                return pw_error_set(ret_err, PW_NO_SPACE, "the room was taken back");
+        if (action->kind != PW_STORE_GRANT) /* an earlier room of this lane came back: not for others, an extent has one value */
+                return pw_error_set(ret_err, PW_NOT_READY, "rooms came back");
         status = hold(daemon, freezer, &action->grant, ret_object, ret_err);
         pw_store_extent_end(daemon->store, &action->grant, pw_now_us());
         return status;

@@ -43,7 +43,8 @@ void pw_freezer_give_lane(struct pw_freezer *freezer, uint32_t lane);
 void pw_freezer_enter(struct pw_freezer *freezer, struct pw_freezer_turn *turn);
 void pw_freezer_leave(struct pw_freezer *freezer, struct pw_freezer_turn *turn);
 /* A room of one value was granted to the freezer: a PENDING object in it, held until pw_freezer_let_go(); `action` is the answer
- * of the store. Errors: the answer's; PW_NO_SPACE (the room was taken back), PW_NO_MEMORY. */
+ * of the store. Errors: the answer's; PW_NOT_READY (it was taken back for others meanwhile, or there is none yet: ask again),
+ * PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_freezer_begin(struct pw_daemon *daemon, struct pw_freezer *freezer,
                                               const struct pw_store_action *action, struct pw_object **ret_object,
                                               struct pw_error *ret_err);

@@ -18,7 +18,8 @@ struct pw_frozen {
         struct pw_freezer *freezer;
         uint32_t session, lane; /* lane: of the freezer */
         uint64_t id, token;
-        uint64_t from, room_bytes;
+        uint64_t from, room_bytes, until_us;
+        uint32_t asked_by;        /* lane of the client */
         struct pw_described described;
         struct pw_object *object; /* while it is copied */
 };
@@ -53,10 +54,15 @@ static enum pw_status describe(const struct pw_dsession *session, const Pathways
         return PW_OK;
 }
 
-static void ask_room(struct pw_dsession *session, struct pw_frozen *frozen, uint64_t until_us)
+/* False: out of memory. */
+static bool ask_room(struct pw_dsession *session, struct pw_frozen *frozen)
 {
         struct pw_daemon *daemon = session->daemon;
 
+        frozen->token = pw_rooms_wait_for(daemon, &(struct pw_room_for){ session, &frozen->taker, frozen->asked_by,
+                                                                         frozen->room_bytes, frozen->until_us });
+        if (!frozen->token)
+                return false;
         pw_store_room_request(daemon->store, &(struct pw_room_request){ .token = frozen->token,
                                                                         .session = frozen->freezer->session,
                                                                         .lane = frozen->lane,
@@ -64,8 +70,9 @@ static void ask_room(struct pw_dsession *session, struct pw_frozen *frozen, uint
                                                                         .count = 1,
                                                                         .need_bytes = frozen->room_bytes,
                                                                         .now_us = pw_now_us(),
-                                                                        .deadline_us = until_us });
+                                                                        .deadline_us = frozen->until_us });
         daemon->loop.more = true;
+        return true;
 }
 
 static void free_frozen(struct pw_frozen *frozen)
@@ -81,7 +88,6 @@ static void take_room_for(struct pw_daemon *daemon, struct pw_room_taker *taker,
 
 void pw_frozen_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Freeze *request)
 {
-        uint64_t until_us = request->timeout_us < 0 ? UINT64_MAX : pw_now_us() + (uint64_t)request->timeout_us;
         struct pw_frozen *frozen = calloc(1, sizeof *frozen);
         struct pw_error err;
         enum pw_status status =
@@ -100,12 +106,10 @@ void pw_frozen_request(struct pw_dsession *session, uint64_t id, const Pathways_
         frozen->session = session->number;
         frozen->id = id;
         frozen->taker = (struct pw_room_taker){ take_room_for, drop_frozen };
-        frozen->token = pw_rooms_wait_for(session->daemon, &(struct pw_room_for){ session, &frozen->taker, request->lane,
-                                                                                  frozen->room_bytes, until_us });
-        if (frozen->token) {
-                ask_room(session, frozen, until_us);
+        frozen->asked_by = request->lane;
+        frozen->until_us = request->timeout_us < 0 ? UINT64_MAX : pw_now_us() + (uint64_t)request->timeout_us;
+        if (ask_room(session, frozen))
                 return;
-        }
         free_frozen(frozen);
         pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory");
 }
@@ -129,6 +133,8 @@ static void take_room_for(struct pw_daemon *daemon, struct pw_room_taker *taker,
         struct pw_error err;
         enum pw_status status = pw_freezer_begin(daemon, frozen->freezer, action, &frozen->object, &err);
 
+        if (status == PW_NOT_READY && session && ask_room(session, frozen))
+                return;
         if (status == PW_OK && !session) {
                 pw_freezer_decide(daemon, frozen->object, &frozen->described, PW_CANCELLED);
                 pw_freezer_let_go(daemon, frozen->object);

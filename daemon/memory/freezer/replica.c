@@ -45,12 +45,11 @@ static void take_replica_room(struct pw_daemon *daemon, struct pw_room_taker *ta
         struct pw_error err;
         enum pw_status status;
 
-        /* An earlier room of this lane came back meanwhile. It is not for others: an extent has one replica. */
-        if (action->kind == PW_STORE_LOOK_AGAIN && note_token(daemon, replica)) {
+        status = pw_freezer_begin(daemon, replica->freezer, action, &replica->object, &err);
+        if (status == PW_NOT_READY && note_token(daemon, replica)) {
                 ask_replica_room(&replica->turn);
                 return;
         }
-        status = pw_freezer_begin(daemon, replica->freezer, action, &replica->object, &err);
         leave_lane(replica);
         replica->described.room_segment = replica->freezer->segment->number;
         replica->described.room_offset = action->grant.room_offset;
