@@ -8,7 +8,8 @@
 #define PAUSE_US 10000u
 #define HOLD_US 20000u /* that who decides leaves to the other after a break, at least */
 #define ROUNDS 4u      /* or so many round trips */
-#define PAUSES 6u /* the pause between calls doubles so often: 640 ms at most */
+#define PAUSES 6u      /* the pause between calls doubles so often: 640 ms at most */
+#define AWAYS 5u       /* and that between tries of a lease, while it is away: 32 leases at most */
 
 /* --- states ----------------------------------------------------------------------------------------------------------------- */
 
@@ -39,7 +40,7 @@ static bool step(struct pw_link *link, enum pw_link_event event, uint64_t now_us
         if (!rule)
                 return false;
         link->state = (enum pw_link_state)(rule - 1);
-        if (link->state != from)
+        if (link->state != from && !link->aways) /* that it is called in between does not bring it nearer */
                 link->since_us = now_us;
         if (observer)
                 observer->tell(observer->context,
@@ -85,7 +86,7 @@ void pw_link_want(struct pw_link *link, uint64_t now_us)
 {
         if (!step(link, PW_LINK_WANT, now_us))
                 return;
-        link->heard_us = link->call_us = now_us;
+        link->wanted_us = link->call_us = now_us;
         link->calls = link->refusals = 0;
         link->calling = false;
 }
@@ -142,7 +143,7 @@ enum pw_status pw_link_meet(struct pw_link *link, const struct pw_link_peer *pee
         link->instance = peer->instance;
         link->cursor = &link->kept;
         link->heard_us = link->wrote_us = now_us;
-        link->calls = link->refusals = 0;
+        link->calls = link->refusals = link->aways = 0;
         link->calling = false;
         link->owes_ack = true; /* and the window */
         ret_met->connection = ++link->connection;
@@ -184,6 +185,11 @@ bool pw_link_call_refused(struct pw_link *link, uint32_t addresses, uint64_t now
 /* --- time ------------------------------------------------------------------------------------------------------------------- */
 
 static bool is_alive(const struct pw_link *link) { return link->state != PW_LINK_IDLE && link->state != PW_LINK_AWAY; }
+uint64_t pw_link_ends_us(const struct pw_link *link)
+{
+        return is_alive(link) ? pw_max_u64(link->heard_us, link->wanted_us) + link->params.lease_us : UINT64_MAX;
+}
+
 static bool is_choked(const struct pw_link *link) { return link->kept_bytes > link->params.kept_bytes_max; }
 
 bool pw_link_give_up(struct pw_link *link, uint64_t now_us)
@@ -192,6 +198,8 @@ bool pw_link_give_up(struct pw_link *link, uint64_t now_us)
                 return false;
         pw_link_forget(link);
         link->term++;
+        link->again_us = now_us + (link->params.lease_us << pw_min_u64(link->aways, AWAYS));
+        link->aways++;
         return true;
 }
 
@@ -202,15 +210,17 @@ static enum pw_link_due give_up(struct pw_link *link, uint64_t read_us, struct p
                                     (unsigned long)link->kept_bytes);
         else
                 (void)!pw_error_set(ret_why, PW_HOST_LOST, "host %u was not heard for %lu ms", link->params.host,
-                                    (unsigned long)((read_us - link->heard_us) / 1000));
+                                    (unsigned long)((read_us - pw_max_u64(link->heard_us, link->wanted_us)) / 1000));
         return pw_link_give_up(link, read_us) ? PW_LINK_GAVE_UP : PW_LINK_NOTHING;
 }
 
 enum pw_link_due pw_link_turn(struct pw_link *link, uint64_t read_us, struct pw_error *ret_why)
 {
+        if (link->state == PW_LINK_AWAY && read_us >= link->again_us)
+                pw_link_want(link, read_us);
         if (!is_alive(link))
                 return PW_LINK_NOTHING;
-        if (is_choked(link) || read_us >= link->heard_us + link->params.lease_us)
+        if (is_choked(link) || read_us >= pw_link_ends_us(link))
                 return give_up(link, read_us, ret_why);
         if (link->state == PW_LINK_UP)
                 return link->owes_ack || read_us >= link->wrote_us + link->params.beat_us ? PW_LINK_BEAT : PW_LINK_NOTHING;
@@ -222,10 +232,10 @@ enum pw_link_due pw_link_turn(struct pw_link *link, uint64_t read_us, struct pw_
 
 uint64_t pw_link_next_us(const struct pw_link *link)
 {
-        uint64_t lease_us = link->heard_us + link->params.lease_us;
+        uint64_t lease_us = pw_link_ends_us(link);
 
         if (!is_alive(link))
-                return UINT64_MAX;
+                return link->state == PW_LINK_AWAY ? link->again_us : UINT64_MAX;
         if (is_choked(link) || (link->state == PW_LINK_UP && link->owes_ack))
                 return 0;
         if (link->state == PW_LINK_UP)

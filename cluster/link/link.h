@@ -35,7 +35,7 @@ enum pw_link_state {
         PW_LINK_CALLING,  /* wanted, and not met in this term */
         PW_LINK_UP,       /* frames go to and fro */
         PW_LINK_CUT,      /* met, its connection broke: it is called again, till its lease is over */
-        PW_LINK_AWAY,     /* given up, and not met since */
+        PW_LINK_AWAY,     /* given up, and not met since: it is called for a lease now and then, also if nobody wants it */
         PW_LINK_STATES
 };
 enum pw_link_event { PW_LINK_WANT = 0, PW_LINK_MEET, PW_LINK_BREAK, PW_LINK_GIVE_UP, PW_LINK_EVENTS };
@@ -86,11 +86,14 @@ struct pw_link {
         struct pw_list *cursor;  /* what was written last on this connection: in `kept`, or its head */
         uint64_t kept_bytes;     /* of those in `kept`: what waits for a credit is held back by this side */
         uint64_t heard_us, wrote_us, call_us;
+        uint64_t wanted_us;      /* when it was called for a lease from then on, as it was not there */
         uint64_t since_us;       /* when it came into its state, or its term began; 0: it is as it was made */
         uint64_t round_us;       /* from when a frame is written until it is known to be there, smoothed; 0: none was yet */
         uint64_t timed, timed_us; /* the frame that is being timed, and when it was written; 0: none is */
         uint32_t calls;          /* that failed since it was heard */
         uint32_t refusals;       /* of them, the last ones that were refused: nobody listened there */
+        uint32_t aways;          /* how often it was given up since the two have met, */
+        uint64_t again_us;       /* and, while it is away, when it is called again */
         bool calling, owes_ack;
 };
 
@@ -131,6 +134,8 @@ enum pw_link_due {
         PW_LINK_BEAT,            /* write a head without a frame: pw_link_head() */
         PW_LINK_GAVE_UP,         /* its term has ended */
 };
+/* When its term ends if nothing is heard of it; UINT64_MAX: it has ended. */
+uint64_t pw_link_ends_us(const struct pw_link *link);
 /* What is due at read_us, up to which all of this host's sockets have been read: silence is judged by that. *ret_why: of GAVE_UP, a
  * sentence. */
 enum pw_link_due pw_link_turn(struct pw_link *link, uint64_t read_us, struct pw_error *ret_why);

@@ -27,6 +27,49 @@ static void test_meet_and_give_up(void **state)
         ends_done();
 }
 
+/* It is called again, and given up again; returns after how many leases the next try is. */
+static uint64_t next_try(struct pw_link *link, struct pw_error *ret_why)
+{
+        uint64_t again_us = pw_link_next_us(link);
+
+        assert_int_equal(pw_link_turn(link, again_us - 1, ret_why), PW_LINK_NOTHING);
+        assert_int_equal(pw_link_turn(link, again_us, ret_why), PW_LINK_CALL);
+        assert_int_equal(link->state, PW_LINK_CALLING);
+        assert_int_equal(pw_link_turn(link, again_us + LEASE_US - 1, ret_why), PW_LINK_NOTHING);
+        assert_int_equal(pw_link_turn(link, again_us + LEASE_US, ret_why), PW_LINK_GAVE_UP);
+        return (pw_link_next_us(link) - again_us - LEASE_US) / LEASE_US;
+}
+
+/* Who is away is called now and then, though nobody has anything for it: when the network is whole again, the two meet. */
+static void test_away_is_called_again(void **state)
+{
+        const struct pw_link_params params = { .own = 4, .host = 5, .own_epoch = 9, .lease_us = LEASE_US, .beat_us = BEAT_US,
+                                               .window = WINDOW, .kept_bytes_max = 1000 };
+        const struct pw_link_peer peer = { .epoch = 7, .instance = 8, .stand = { .term = 90 } };
+        static const uint64_t pauses[] = { 2, 4, 8, 16, 32, 32, 32 };
+        struct pw_link_met met;
+        struct pw_link *link;
+        struct pw_error err;
+        uint64_t since_us;
+
+        (void)state;
+        assert_int_equal(pw_link_new(&params, &link, &err), PW_OK);
+        assert_int_equal(pw_link_next_us(link), UINT64_MAX); /* nobody wants it */
+        pw_link_want(link, SECOND);
+        assert_int_equal(pw_link_turn(link, SECOND, &err), PW_LINK_CALL);
+        assert_int_equal(pw_link_turn(link, SECOND + LEASE_US, &err), PW_LINK_GAVE_UP);
+        since_us = link->since_us;
+        assert_int_equal(pw_link_next_us(link), SECOND + 2 * LEASE_US);
+        for (uint32_t i = 0; i < sizeof pauses / sizeof *pauses; i++)
+                assert_int_equal(next_try(link, &err), pauses[i]);
+        assert_int_equal(link->since_us, since_us); /* it was away all the time */
+        assert_int_equal(pw_link_meet(link, &peer, 1000 * SECOND, &met, &err), PW_OK);
+        assert_int_equal(link->since_us, 1000 * SECOND);
+        assert_true(pw_link_give_up(link, 1001 * SECOND));
+        assert_int_equal(pw_link_next_us(link), 1001 * SECOND + LEASE_US);
+        pw_link_free(link);
+}
+
 /* Since when a link is as it is, and how long a round trip takes: known as soon as something was said and is known to be there. */
 static void test_since_and_round_trip(void **state)
 {
@@ -200,6 +243,7 @@ static void test_wrong_peers(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_meet_and_give_up), cmocka_unit_test(test_since_and_round_trip),
+                                            cmocka_unit_test(test_away_is_called_again),
                                             cmocka_unit_test(test_breaks),           cmocka_unit_test(test_credits),
                                             cmocka_unit_test(test_waiting_is_not_choked),
                                             cmocka_unit_test(test_wrong_heads),      cmocka_unit_test(test_wrong_peers) };

@@ -366,8 +366,8 @@ static void port_gave_up(void *context, struct pw_peer *peer, const struct pw_er
         struct pw_peers *peers = context;
         uint32_t host = peer->params.link.host;
 
-        pw_log(&peers->daemon->log, PW_LOG_WARNING, "host given up host=h%u name=%s reason=\"%s\"", host, peer->params.name,
-               why->text);
+        pw_log(&peers->daemon->log, peer->link->aways > 1 ? PW_LOG_DEBUG : PW_LOG_WARNING,
+               "host given up host=h%u name=%s reason=\"%s\"", host, peer->params.name, why->text);
         pw_pulling_ended(peers, host);
         pw_borrowing_ended(peers, host);
         pw_lending_ended(peers, host);

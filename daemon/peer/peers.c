@@ -362,7 +362,7 @@ static void see_link(const struct pw_peers *peers, const struct pw_host *host, s
         seen->term = link->term;
         seen->heard_us = link->heard_us;
         seen->since_us = link->since_us;
-        seen->given_up_us = waits ? link->heard_us + link->params.lease_us : 0;
+        seen->given_up_us = waits ? pw_link_ends_us(link) : 0;
         seen->round_us = link->round_us;
         pw_calls_count(peers, host->peer, &out, &in);
         seen->bytes_out += out;

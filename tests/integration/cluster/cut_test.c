@@ -118,9 +118,27 @@ static void an_exchange_over_bad_links(void **state)
         relay_end(&cutting.relay);
 }
 
+/* Nobody has anything for the others, and Redis is away: when the network is whole again they meet all the same. */
+static void idle_hosts_meet_again(void **state)
+{
+        struct cluster *cluster = *state;
+        struct relay relay;
+
+        relay_begin(&relay, cluster);
+        server_kill(&cluster->server);
+        for (int use = 0; use < RELAY_USES; use++)
+                relay_set(&relay, -1, -1, (enum relay_use)use, RELAY_HELD);
+        for (int i = 0; i < CLUSTER_HOSTS; i++)
+                cluster_until_link(cluster, i, (i + 1) % CLUSTER_HOSTS, "away");
+        for (int use = 0; use < RELAY_USES; use++)
+                relay_set(&relay, -1, -1, (enum relay_use)use, RELAY_CLEAR);
+        cluster_meet(cluster);
+        relay_end(&relay);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { CLUSTER_TEST(an_exchange_over_bad_links) };
+        const struct CMUnitTest tests[] = { CLUSTER_TEST(an_exchange_over_bad_links), CLUSTER_TEST(idle_hosts_meet_again) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
