@@ -25,6 +25,7 @@ struct pw_command_settings {
         uint64_t interval_us;/* top */
         bool wait, any, force, frozen; /* get and wait; wait; free; put */
         uint32_t limit;   /* listings */
+        const char *host; /* likewise; NULL: all of them, or this one where the subcommand shows one */
         uint32_t devices, islands, repeat, inputs, ahead; /* run; devices: move */
         const char *sharding, *result, *params;
 };
@@ -54,7 +55,8 @@ extern const struct pw_command pw_commands[];
 extern const uint32_t pw_command_count;
 
 /* Handlers. What they print is buffered in `out`; rows go there as a table or as JSON. */
-enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error *ret_err);
+enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error *ret_err); /* of one host */
+enum pw_status pw_command_survey(struct pw_invocation *invocation, struct pw_error *ret_err); /* of all hosts */
 enum pw_status pw_command_memory(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_why(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_check(struct pw_invocation *invocation, struct pw_error *ret_err);

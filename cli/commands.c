@@ -20,25 +20,42 @@
         { "watch", 'w', PW_OPTION_PERIOD, AT(watch_us), NULL, "SECONDS",                                                    \
           "Again and again, every second or as often as given, 3 or 250ms; at least 10ms." }
 
+#define HOST_OPTION(otherwise)                                                                                                \
+        { "host", 0, PW_OPTION_TEXT, AT(host), NULL, "HOST",                                                                  \
+          "Of this host of the cluster, by its name or as h2; \".\": of the daemon's own. Default: " otherwise "." }
+
 static const struct pw_option common_options[] = { COMMON_OPTIONS };
 static const struct pw_option watch_options[] = { WATCH_OPTION, COMMON_OPTIONS };
+static const struct pw_option status_options[] = { HOST_OPTION("its own"), WATCH_OPTION, COMMON_OPTIONS };
+static const struct pw_option memory_options[] = { HOST_OPTION("all"), WATCH_OPTION, COMMON_OPTIONS };
 static const struct pw_option top_options[] = {
         { "interval", 'i', PW_OPTION_DURATION, AT(interval_us), "1s", "SECONDS", "How often it looks, from 100ms to 1min." },
         COMMON_OPTIONS,
 };
-static const struct pw_option list_options[] = {
+static const struct pw_option host_list_options[] = {
         { "limit", 0, PW_OPTION_COUNT, AT(limit), "0", "N", "At most N rows. 0: as many as the daemon gives." },
+        HOST_OPTION("its own"),
+        WATCH_OPTION,
+        COMMON_OPTIONS,
+};
+static const struct pw_option list_options[] = {
+        { "limit", 0, PW_OPTION_COUNT, AT(limit), "0", "N", "At most N rows of each host. 0: as many as the daemon gives." },
+        HOST_OPTION("all"),
         WATCH_OPTION,
         COMMON_OPTIONS,
 };
 static const struct pw_option run_list_options[] = {
-        { "limit", 0, PW_OPTION_COUNT, AT(limit), "0", "N", "At most N rows, the newest. 0: as many as the daemon gives." },
+        { "limit", 0, PW_OPTION_COUNT, AT(limit), "0", "N",
+          "At most N rows of each host, the newest. 0: as many as the daemon gives." },
+        HOST_OPTION("all"),
         WATCH_OPTION,
         COMMON_OPTIONS,
 };
 static const struct pw_option gang_list_options[] = {
         { "limit", 0, PW_OPTION_COUNT, AT(limit), "160", "N",
-          "At most N rows, as many of each device: the newest, from what is under way on. 0: as many as the daemon gives." },
+          "At most N rows of each host. As many of each device: the newest, from what is under way on. 0: as many as the daemon "
+          "gives." },
+        HOST_OPTION("all"),
         WATCH_OPTION,
         COMMON_OPTIONS,
 };
@@ -197,14 +214,14 @@ static const struct pw_column trace_columns[] = {
 
 const struct pw_command pw_commands[] = {
         { "status", "", 0, 0, "The daemon in a few lines. Its version, host, devices, and what it does now.", pw_command_list,
-          OPTIONS("status", watch_options), { status_columns, pw_array_count(status_columns), true, NULL, 0 }, { 0 } },
+          OPTIONS("status", status_options), { status_columns, pw_array_count(status_columns), true, NULL, 0 }, { 0 } },
         { "hosts", "", 0, 0, "The hosts of the cluster, and the links to them.", pw_command_list,
-          OPTIONS("hosts", list_options), FORM(host_columns), { 0 } },
-        { "devices", "", 0, 0, "Devices, their executors and the memory in use.", pw_command_list,
+          OPTIONS("hosts", host_list_options), FORM(host_columns), { 0 } },
+        { "devices", "", 0, 0, "Devices, their executors and the memory in use.", pw_command_survey,
           OPTIONS("devices", list_options), FORM(device_columns), { 0 } },
-        { "islands", "", 0, 0, "Islands, with the runs queued and admitted in each.", pw_command_list,
+        { "islands", "", 0, 0, "Islands, with the runs queued and admitted in each.", pw_command_survey,
           OPTIONS("islands", list_options), FORM(island_columns), { 0 } },
-        { "objects", "", 0, 0, "Objects, with their owners and names.", pw_command_list, OPTIONS("objects", list_options),
+        { "objects", "", 0, 0, "Objects, with their owners and names.", pw_command_survey, OPTIONS("objects", list_options),
           FORM_NOTES(object_columns, object_notes), { 0 } },
         { "object", "ID|NAME", 1, 1, "All that is known of an object. Where its shards are, who holds it and who waits for it.",
           pw_command_object, OPTIONS("object", common_options), { 0 }, { 0 } },
@@ -225,16 +242,17 @@ const struct pw_command pw_commands[] = {
         { "free", "ID|NAME", 1, 1, "Drop the names and leases of an object.", pw_command_free, OPTIONS("free", free_options),
           FORM(id_columns), { 0 } },
         { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0.", pw_command_memory,
-          OPTIONS("memory", watch_options), FORM(memory_columns), { 0 } },
+          OPTIONS("memory", memory_options), FORM(memory_columns), { 0 } },
         { "owners", "", 0, 0, "Who is charged for how much, and since when. Beside it, what the tenant has of its quota.",
-          pw_command_list, OPTIONS("owners", list_options),
+          pw_command_survey, OPTIONS("owners", list_options),
           FORM_NOTES(owner_columns, owner_notes), { 0 } },
-        { "programs", "[N]", 0, 1, "Compiled programs with their peak per device. With N: the nodes of program N.", pw_command_list,
-          OPTIONS("programs", list_options), FORM_NOTES(program_columns, program_notes), FORM(node_columns) },
-        { "runs", "", 0, 0, "Runs that are under way, and the last that ended.", pw_command_list, OPTIONS("runs", run_list_options),
+        { "programs", "[N]", 0, 1, "Compiled programs with their peak per device. With N: the nodes of program N.",
+          pw_command_survey, OPTIONS("programs", list_options), FORM_NOTES(program_columns, program_notes), FORM(node_columns) },
+        { "runs", "", 0, 0, "Runs that are under way, and the last that ended.", pw_command_survey,
+          OPTIONS("runs", run_list_options),
           FORM_NOTES(run_columns, run_notes), { 0 } },
         { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",
-          pw_command_list, OPTIONS("gangs", gang_list_options), FORM(gang_columns), FORM(gang_columns) },
+          pw_command_survey, OPTIONS("gangs", gang_list_options), FORM(gang_columns), FORM(gang_columns) },
         { "cancel", "ID|NAME|run N", 1, 2,
           "Cancel a run, by number or by an object that it makes. What has begun of it goes on, unseen.",
           pw_command_cancel, OPTIONS("cancel", common_options), FORM(cancel_columns), { 0 } },

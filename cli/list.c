@@ -12,16 +12,27 @@ static const char *filter_of(const struct pw_invocation *invocation)
         return invocation->operand_count ? invocation->operands[0] : NULL;
 }
 
+/* The cell that rows are sorted by: the first that is no host. */
 static uint64_t first_number(const Pathways__Wire__Row *row)
 {
-        return row->n_cells ? pw_row_number(row, row->cells[0]->key) : 0;
+        size_t at = row->n_cells && !strcmp(row->cells[0]->key, "host");
+
+        return at < row->n_cells ? pw_row_number(row, row->cells[at]->key) : 0;
+}
+
+static uint64_t host_number(const Pathways__Wire__Row *row)
+{
+        const char *host = pw_row_text(row, "host");
+
+        return *host ? strtoull(host + 1, NULL, 10) : 0;
 }
 
 static int compare_rows(const void *a, const void *b)
 {
-        uint64_t x = first_number(*(Pathways__Wire__Row *const *)a), y = first_number(*(Pathways__Wire__Row *const *)b);
+        const Pathways__Wire__Row *left = *(Pathways__Wire__Row *const *)a, *right = *(Pathways__Wire__Row *const *)b;
+        uint64_t x = first_number(left), y = first_number(right), x_host = host_number(left), y_host = host_number(right);
 
-        return (x > y) - (x < y);
+        return x_host != y_host ? (x_host > y_host) - (x_host < y_host) : (x > y) - (x < y);
 }
 
 /* By the number in the first cell, where that counts up, as of runs; other rows stay in the daemon's order. */
@@ -37,25 +48,37 @@ static enum pw_status list(struct pw_invocation *invocation, const char *filter,
         return pw_list(invocation->session, invocation->command->name, filter, invocation->settings.limit, ret_listing, ret_err);
 }
 
-enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error *ret_err)
+/* What a filter names is of one host. */
+static enum pw_status show(struct pw_invocation *invocation, const char *filter, bool everywhere, struct pw_error *ret_err)
 {
         const struct pw_command *command = invocation->command;
-        const char *filter = filter_of(invocation);
-        struct pw_listing *listing = NULL;
-        enum pw_status status;
+        const char *host = invocation->settings.host;
+        const struct pw_list_params params = { host ? host : everywhere && !filter ? NULL : ".", command->name, filter,
+                                               invocation->settings.limit };
+        struct pw_listing *listing;
+        enum pw_status status = pw_list_everywhere(invocation->session, &params, &listing, ret_err);
 
-        if (filter && !strcmp(command->name, "programs") && (!*filter || filter[strspn(filter, "0123456789")]))
-                return pw_error_set(ret_err, PW_INVALID, "programs: \"%.80s\" is no number of a program", filter);
-        status = list(invocation, filter, &listing, ret_err);
-
-        if (status == PW_OK) {
-                const Pathways__Wire__Listing *rows = pw_listing_rows(listing);
-                sort_rows(rows);
-                status = pw_output_rows(invocation, filter && command->detail.count ? &command->detail : &command->form, rows,
-                                        ret_err);
-        }
+        if (status != PW_OK)
+                return status;
+        sort_rows(pw_listing_rows(listing));
+        status = pw_output_listing(invocation, filter && command->detail.count ? &command->detail : &command->form, listing,
+                                   ret_err);
         pw_listing_free(listing);
         return status;
+}
+
+enum pw_status pw_command_list(struct pw_invocation *invocation, struct pw_error *ret_err)
+{
+        return show(invocation, NULL, false, ret_err);
+}
+
+enum pw_status pw_command_survey(struct pw_invocation *invocation, struct pw_error *ret_err)
+{
+        const char *filter = filter_of(invocation);
+
+        if (filter && !strcmp(invocation->command->name, "programs") && (!*filter || filter[strspn(filter, "0123456789")]))
+                return pw_error_set(ret_err, PW_INVALID, "programs: \"%.80s\" is no number of a program", filter);
+        return show(invocation, filter, true, ret_err);
 }
 
 static void print_cause(const Pathways__Wire__Row *row, FILE *out)

@@ -10,6 +10,7 @@
 #include "daemon/closer.h"
 #include "daemon/effect.h"
 #include "daemon/http/http.h"
+#include "daemon/inspect/list_peer.h"
 #include "daemon/inspect/observer.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/freezer/frozen.h"
@@ -23,7 +24,7 @@
 #include "daemon/meta/place.h"
 #include "daemon/module/module.h"
 #include "daemon/notify.h"
-#include "daemon/peer/peers.h"
+#include "daemon/peer/page/paging.h"
 #include "daemon/rundir.h"
 #include "daemon/session/complaint.h"
 #include "daemon/settings/operators.h"
@@ -224,6 +225,7 @@ static enum pw_status take_place(struct pw_daemon *daemon, struct pw_error *ret_
 
         if (status == PW_OK && daemon->settings.listen)
                 status = pw_peers_new(daemon, &daemon->peers, ret_err);
+        pw_paging_made_by(daemon, &pw_list_for_hosts);
         if (daemon->peers)
                 params = (struct pw_meta_carry_params){ &pw_peers_hear, daemon->peers, pw_peers_addresses(daemon->peers) };
         if (status == PW_OK)

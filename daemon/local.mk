@@ -13,7 +13,8 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/client/tally.c daemon/client/tenant.c daemon/client/object/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c \
 	daemon/effect.c daemon/http/health.c daemon/http/http.c daemon/http/metric.c daemon/inspect/blocked.c \
 	daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_gangs.c daemon/inspect/list_host.c daemon/inspect/list_hosts.c \
-	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_store.c daemon/inspect/list_work.c \
+	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_peer.c daemon/inspect/list_store.c \
+	daemon/inspect/list_work.c \
 	daemon/inspect/observer.c daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/states.c daemon/inspect/trace/trace.c \
 	daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c daemon/inspect/waits.c \
 	daemon/inspect/why/why.c daemon/inspect/why/why_device.c daemon/inspect/why/why_host.c \
@@ -27,7 +28,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	$(redis_sources) \
 	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c \
 	daemon/peer/asks.c daemon/peer/borrowing.c daemon/peer/pull/bulk.c daemon/peer/pull/bulk_thread.c daemon/peer/call.c daemon/peer/codec.c daemon/peer/fetching.c daemon/peer/known.c \
-	daemon/peer/lending.c daemon/peer/name/name_codec.c daemon/peer/name/naming.c daemon/peer/pull/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/pull/pulling.c daemon/peer/pull/spread_value.c daemon/peer/pull/staging.c \
+	daemon/peer/lending.c daemon/peer/name/name_codec.c daemon/peer/name/naming.c daemon/peer/page/page_codec.c daemon/peer/page/paging.c daemon/peer/pull/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/pull/pulling.c daemon/peer/pull/spread_value.c daemon/peer/pull/staging.c \
 	daemon/rundir.c daemon/session/complaint.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c \
 	daemon/session/session.c \
 	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \
@@ -46,7 +47,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/client/observer.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
 	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/effect.h daemon/http/health.h \
 	daemon/http/http.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h \
-	daemon/inspect/list.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
+	daemon/inspect/list.h daemon/inspect/list_peer.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
 	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h \
 	daemon/inspect/waits.h daemon/inspect/why/why.h daemon/install.h daemon/loop.h daemon/loop/heap.h daemon/loop/timer.h \
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/freezer/freezer.h daemon/memory/freezer/frozen.h \
@@ -58,7 +59,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/meta/redis/state.h daemon/meta/redis/wire.h \
 	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
 	daemon/peer/asks.h daemon/peer/borrowed.h daemon/peer/borrowing.h daemon/peer/call.h daemon/peer/codec.h daemon/peer/known.h \
-	daemon/peer/lending.h daemon/peer/name/name_codec.h daemon/peer/name/naming.h daemon/peer/peers.h daemon/peer/peers_private.h daemon/peer/pull/bulk.h \
+	daemon/peer/lending.h daemon/peer/name/name_codec.h daemon/peer/name/naming.h daemon/peer/page/page_codec.h daemon/peer/page/paging.h daemon/session/listers.h daemon/peer/peers.h daemon/peer/peers_private.h daemon/peer/pull/bulk.h \
 	daemon/peer/pull/bulk_private.h daemon/peer/pull/offering.h daemon/peer/pull/pulling.h \
 	daemon/peer/pull/spread_value.h daemon/peer/pull/staging.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/foreign.h daemon/session/kept.h daemon/session/lane.h \
 	daemon/session/object.h \
@@ -105,7 +106,7 @@ tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 daemon_tests = daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/peer/codec_test daemon/peer/name/name_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
+	daemon/peer/codec_test daemon/peer/name/name_codec_test daemon/peer/page/page_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
 	daemon/meta/redis/member_test tests/conformance/meta_test tests/conformance/redis_test tests/conformance/redis_refuses_test
 check_PROGRAMS += $(daemon_tests)
 TESTS += $(daemon_tests)
@@ -134,6 +135,8 @@ daemon_module_module_test_LDADD = wire/libwire.la base/libbase.la $(LIBEVENT_LIB
 daemon_peer_name_name_codec_test_SOURCES = daemon/peer/name/name_codec.c daemon/peer/name/name_codec_test.c
 daemon_peer_name_name_codec_test_LDADD = store/libstore.la cluster/libcluster.la plane/libplane.la wire/libwire.la base/libbase.la \
 	$(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
+daemon_peer_page_page_codec_test_SOURCES = daemon/peer/page/page_codec.c daemon/peer/page/page_codec_test.c
+daemon_peer_page_page_codec_test_LDADD = cluster/libcluster.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
 daemon_peer_codec_test_SOURCES = daemon/peer/codec.c daemon/peer/codec_test.c
 daemon_peer_codec_test_LDADD = cluster/libcluster.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
 daemon_memory_overhead_test_SOURCES = daemon/memory/overhead.c daemon/memory/overhead_test.c

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "libclient/session.h"
 
-struct pw_listing { struct pw_answer answer; };
+struct pw_listing { struct pw_answer answer; size_t silent; };
 
 /* One page, behind `after`. */
 static enum pw_status list_page(struct pw_session *session, const Pathways__Wire__ListRequest *list, struct pw_answer *ret_answer,
@@ -72,6 +72,12 @@ static enum pw_status list_rest(struct pw_session *session, Pathways__Wire__List
 enum pw_status pw_list(struct pw_session *session, const char *what, const char *filter, uint32_t limit,
                        struct pw_listing **ret_listing, struct pw_error *ret_err)
 {
+        return pw_list_of(session, &(struct pw_list_params){ NULL, what, filter, limit }, ret_listing, ret_err);
+}
+
+enum pw_status pw_list_of(struct pw_session *session, const struct pw_list_params *params, struct pw_listing **ret_listing,
+                          struct pw_error *ret_err)
+{
         enum pw_status status = pw_session_check(session, ret_err);
         if (status != PW_OK)
                 return status;
@@ -79,10 +85,12 @@ enum pw_status pw_list(struct pw_session *session, const char *what, const char 
         if (!listing)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a listing");
         Pathways__Wire__ListRequest list = PATHWAYS__WIRE__LIST_REQUEST__INIT;
-        list.what = (char *)(uintptr_t)what;
-        if (filter)
-                list.filter = (char *)(uintptr_t)filter;
-        list.limit = limit ? limit : UINT32_MAX;
+        list.what = (char *)(uintptr_t)params->what;
+        if (params->filter)
+                list.filter = (char *)(uintptr_t)params->filter;
+        if (params->host)
+                list.host = (char *)(uintptr_t)params->host;
+        list.limit = params->limit ? params->limit : UINT32_MAX;
         status = list_page(session, &list, &listing->answer, ret_err);
         if (status != PW_OK) {
                 free(listing);
@@ -106,7 +114,19 @@ void pw_listing_free(struct pw_listing *listing)
         free(listing);
 }
 
-const Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing) { return listing->answer.reply->listing; }
+Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing) { return listing->answer.reply->listing; }
+size_t pw_listing_silent(const struct pw_listing *listing) { return listing->silent; }
+void pw_listing_add_silent(struct pw_listing *listing) { listing->silent++; }
+
+enum pw_status pw_listing_join(struct pw_listing *listing, struct pw_listing *more, struct pw_error *ret_err)
+{
+        Pathways__Wire__Listing *all = pw_listing_rows(listing), *rows = pw_listing_rows(more);
+        bool truncated = all->truncated || rows->truncated;
+        enum pw_status status = join(all, rows, UINT32_MAX, ret_err);
+
+        all->truncated = truncated;
+        return status;
+}
 
 struct pw_trace_chunk { struct pw_answer answer; };
 

@@ -13,8 +13,25 @@ struct pw_listing; /* owns its rows */
  * Errors: PW_NOT_FOUND, PW_INVALID, PW_DENIED, PW_DAEMON_GONE. */
 PW_MUST_CHECK enum pw_status pw_list(struct pw_session *session, const char *what, const char *filter, uint32_t limit,
                                      struct pw_listing **ret_listing, struct pw_error *ret_err);
+/* The same of another host of the cluster, by name or as "h2", through the daemon of this one; NULL: of this one.
+ * Errors: besides, PW_HOST_LOST (it is given up, or was before it answered), PW_DEADLINE (it is there, but did not answer for
+ * 10 s), PW_UNSUPPORTED (a listing that each host gives for itself). */
+struct pw_list_params { const char *host, *what, *filter; uint32_t limit; };
+PW_MUST_CHECK enum pw_status pw_list_of(struct pw_session *session, const struct pw_list_params *params,
+                                        struct pw_listing **ret_listing, struct pw_error *ret_err);
+/* Of all hosts, in the order of their numbers, at most `limit` rows of each; `host`: of that one alone. Each row has a cell "host",
+ * as "h2"; but where this daemon knows no other host, and none is named, there is none. The last pw_listing_silent() rows are of
+ * hosts that did not answer: "host", and in "unanswered" a sentence. Errors: as above, of this host, or of the one that is named.
+ * listing_hosts.c */
+PW_MUST_CHECK enum pw_status pw_list_everywhere(struct pw_session *session, const struct pw_list_params *params,
+                                                struct pw_listing **ret_listing, struct pw_error *ret_err);
 void pw_listing_free(struct pw_listing *listing);
-const Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing);
+Pathways__Wire__Listing *pw_listing_rows(const struct pw_listing *listing);
+size_t pw_listing_silent(const struct pw_listing *listing);
+/* The last row is one more of these. */
+void pw_listing_add_silent(struct pw_listing *listing);
+/* The rows of `more` follow those of `listing`, and are no longer in `more`. Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_listing_join(struct pw_listing *listing, struct pw_listing *more, struct pw_error *ret_err);
 /* Cancel the run that makes an object, or the run of a number. Errors: PW_NOT_FOUND, PW_GONE, PW_INVALID. cancel.c */
 PW_MUST_CHECK enum pw_status pw_cancel_object(struct pw_session *session, struct pw_id id, struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_cancel_run(struct pw_session *session, uint64_t run, struct pw_error *ret_err);

@@ -82,6 +82,56 @@ enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_
         return status;
 }
 
+static bool has_column(const struct pw_form *form, const char *key)
+{
+        for (uint32_t i = 0; i < form->count; i++)
+                if (!strcmp(form->columns[i].key, key))
+                        return true;
+        return false;
+}
+
+/* In `form`, behind a column for the host if that has none and there are hosts. */
+static enum pw_status output_hosts(struct pw_invocation *invocation, const struct pw_form *form,
+                                   const Pathways__Wire__Listing *listing, struct pw_error *ret_err)
+{
+        pw_auto_free struct pw_column *columns = calloc(form->count + 1, sizeof *columns);
+        struct pw_form wider = *form;
+
+        if (!listing->n_rows || !pw_row_cell(listing->rows[0], "host") || has_column(form, "host"))
+                return pw_output_rows(invocation, form, listing, ret_err);
+        if (!columns)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for %u columns", form->count);
+        columns[0] = (struct pw_column){ .key = "host" };
+        memcpy(columns + 1, form->columns, form->count * sizeof *columns);
+        wider.columns = columns;
+        wider.count++;
+        return pw_output_rows(invocation, &wider, listing, ret_err);
+}
+
+void pw_output_silent(const struct pw_listing *listing, FILE *out)
+{
+        const Pathways__Wire__Listing *rows = pw_listing_rows(listing);
+
+        for (size_t i = rows->n_rows - pw_listing_silent(listing); i < rows->n_rows; i++)
+                fprintf(out, "%s did not answer: %s\n", pw_row_text(rows->rows[i], "host"),
+                        pw_row_text(rows->rows[i], "unanswered"));
+}
+
+enum pw_status pw_output_listing(struct pw_invocation *invocation, const struct pw_form *form, const struct pw_listing *listing,
+                                 struct pw_error *ret_err)
+{
+        Pathways__Wire__Listing rows = *pw_listing_rows(listing);
+        enum pw_status status;
+
+        if (invocation->settings.json)
+                return pw_output_rows(invocation, form, &rows, ret_err);
+        rows.n_rows -= pw_listing_silent(listing);
+        status = output_hosts(invocation, form, &rows, ret_err);
+        if (status == PW_OK)
+                pw_output_silent(listing, invocation->out);
+        return status;
+}
+
 enum pw_status pw_output_cells(struct pw_invocation *invocation, Pathways__Wire__Cell *cells, size_t count,
                                struct pw_error *ret_err)
 {

@@ -13,6 +13,11 @@ uint32_t pw_output_columns(void); /* at least 40; 80 where it is no terminal */
 /* All rows, in `form` unless JSON is asked for. */
 PW_MUST_CHECK enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_form *form,
                                             const Pathways__Wire__Listing *listing, struct pw_error *ret_err);
+/* The same over hosts: with a column for them, where rows say of which host they are, and a line for each that did not answer. */
+PW_MUST_CHECK enum pw_status pw_output_listing(struct pw_invocation *invocation, const struct pw_form *form,
+                                               const struct pw_listing *listing, struct pw_error *ret_err);
+/* Those lines. */
+void pw_output_silent(const struct pw_listing *listing, FILE *out);
 /* One row of cells, in the subcommand's form. */
 PW_MUST_CHECK enum pw_status pw_output_cells(struct pw_invocation *invocation, Pathways__Wire__Cell *cells, size_t count,
                                              struct pw_error *ret_err);

@@ -92,8 +92,7 @@ static struct pw_tenant *new_tenant(uid_t uid)
         pw_speakers_init(&tenant->speakers);
         pw_scans_tenant_init(tenant);
         pw_submit_tenant_init(tenant);
-        pw_list_init(&tenant->listing);
-        pw_list_init(&tenant->listers);
+        pw_listers_init(&tenant->listers);
         tenant->name = user_name(uid);
         tenant->compiling = pw_compiling_new();
         tenant->line = pw_backing_line_new();

@@ -5,10 +5,12 @@
 
 #include "base/list.h"
 #include "base/transition.h"
+#include "daemon/session/listers.h"
 #include "plane/board.h"
 
 struct pw_inspection {
-        struct pw_list listing;          /* tenants whose listings were asked for, in turn */
+        struct pw_list listing;          /* lines of listings that were asked for, in turn */
+        struct pw_listers of_hosts;      /* the line of those that other hosts asked for */
         struct pw_list traces;           /* sessions that trace */
         struct pw_list trace_logs;       /* what they are told of */
         struct pw_observer observer;     /* of changes of states; .tell NULL: nobody wants to know */
@@ -18,6 +20,7 @@ struct pw_inspection {
 static inline void pw_inspection_init(struct pw_inspection *inspection)
 {
         pw_list_init(&inspection->listing);
+        pw_listers_init(&inspection->of_hosts);
         pw_list_init(&inspection->traces);
         pw_list_init(&inspection->trace_logs);
 }

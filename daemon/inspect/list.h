@@ -9,21 +9,40 @@
 void pw_list_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request);
 /* A part of the listings of each tenant, within a time, so that no turn is long. True: something was done. */
 bool pw_lists_turn(struct pw_daemon *daemon);
+/* Its host is another one, which is asked: or it is none, and that is said. False: it is this one. list_peer.c */
+bool pw_list_elsewhere(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request);
 void pw_lists_session_end(struct pw_dsession *session);
 
 struct pw_audit;
 #define PW_LIST_PAGE_ROWS 512u /* of a page of runs, programs or gangs: what is written and freed in one turn */
 
 struct pw_list_kind;
+struct pw_lister;
 struct pw_owners;
+
+/* Who asked: each is told once, as the lister ends; inside the call nothing of it is freed. */
+struct pw_list_asker {
+        void (*rows)(struct pw_lister *lister); /* frees the rows */
+        void (*error)(struct pw_lister *lister, enum pw_status status, const char *text);
+};
+
+/* What is asked for: borrowed. */
+struct pw_list_asked { const char *what, *filter; uint32_t limit; uint64_t after; };
 
 /* What a listing works on, from the request to the answer. */
 struct pw_lister {
-        struct pw_list link;    /* in its tenant's listers */
+        struct pw_list link;    /* in its line */
         struct pw_daemon *daemon;
-        struct pw_dsession *session;
+        struct pw_listers *line;
+        const struct pw_list_asker *asker;
+        struct pw_dsession *session; /* NULL: another host asked */
+        uint32_t host;          /* that one */
+        const char *tenant;     /* whose rows they are to be; borrowed, or own_tenant */
+        char *own_tenant;
+        bool operator_;         /* all tenants' rows */
         const struct pw_list_kind *kind;
-        uint64_t id;            /* of the request */
+        uint64_t id;            /* of the request, or the host's number for it */
+        uint64_t page_bytes;    /* parts make a page until it has so many; 0: there is no such bound */
         struct pw_rows *rows, own_rows;
         char *filter;           /* "" for none */
         uint64_t kept_bytes;    /* that its tenant is charged for */
@@ -75,12 +94,21 @@ void pw_owners_free(struct pw_owners *owners); /* may be NULL */
 
 /* Cells of an object that listings share: state, bytes, age, dtype, dims, where. list_store.c */
 void pw_list_value(struct pw_lister *lister, const struct pw_object_row *row);
-/* May it have `bytes` more? Charged to its tenant; operators may always. */
+/* A listing of this name, which takes its place in the line; what the asker has of it is filled in already. Own: the lister, if
+ * and only if it returns PW_OK. Errors: PW_NOT_FOUND (there is no such listing), PW_INVALID (a filter that is too long),
+ * PW_UNSUPPORTED (one that only sessions are given), PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_lister_begin(struct pw_lister *lister_take, const struct pw_list_asked *asked,
+                                             struct pw_error *ret_err);
+/* It is not answered. */
+void pw_lister_free(struct pw_lister *lister);
+/* May it have `bytes` more? Charged to its tenant; operators may always, and other hosts, which ask for few at a time. */
 bool pw_lister_may_keep(const struct pw_lister *lister, uint64_t bytes);
 /* It has so many bytes more, from one part to the next. */
 void pw_lister_keep(struct pw_lister *lister, uint64_t bytes);
 void pw_lister_forget(struct pw_lister *lister, uint64_t bytes); /* less */
-/* May the session see what is of `tenant`? */
+/* Its tenant here; NULL: another host asked for one that has nothing here. */
+const struct pw_tenant *pw_lister_tenant(const struct pw_lister *lister);
+/* May who asked see what is of `tenant`? */
 bool pw_list_visible(const struct pw_lister *lister, const char *tenant);
 
 #endif

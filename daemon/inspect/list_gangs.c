@@ -55,7 +55,7 @@ static void look_up_run(struct pw_lister *lister, uint64_t run)
 static bool is_visible(struct pw_lister *lister, const struct pw_gang_row *row)
 {
         look_up_run(lister, row->run);
-        return lister->session->operator_ || (lister->gangs->tenant && pw_list_visible(lister, lister->gangs->tenant));
+        return lister->operator_ || (lister->gangs->tenant && pw_list_visible(lister, lister->gangs->tenant));
 }
 
 static bool count_gang(void *context, const struct pw_gang_row *row)

@@ -27,7 +27,7 @@ static void count_put(void *context, const struct pw_wait_row *wait)
 {
         struct counts *counts = context;
 
-        counts->puts_waiting += wait->session->tenant == counts->lister->session->tenant;
+        counts->puts_waiting += !strcmp(wait->session->tenant->name, counts->lister->tenant);
 }
 
 static uint32_t client_count(const struct pw_daemon *daemon)
@@ -43,10 +43,10 @@ static uint32_t client_count(const struct pw_daemon *daemon)
 static struct counts count(const struct pw_lister *lister)
 {
         struct pw_daemon *daemon = lister->daemon;
-        const struct pw_tenant *tenant = lister->session->tenant;
+        const struct pw_tenant *tenant = pw_lister_tenant(lister);
         struct counts counts = { .lister = lister };
 
-        if (lister->session->operator_) {
+        if (lister->operator_) {
                 counts.runs_in_flight = daemon->counters.runs_in_flight;
                 counts.runs_done = daemon->counters.runs_done;
                 counts.runs_waiting = pw_scheduler_run_counts(daemon->scheduler).waiting_input +
@@ -56,6 +56,8 @@ static struct counts count(const struct pw_lister *lister)
                 counts.traces = pw_traces_count(daemon, NULL);
                 return counts;
         }
+        if (!tenant)
+                return counts;
         pw_scheduler_tenant_runs(daemon->scheduler, tenant->name, &counts.runs_in_flight, &counts.runs_waiting);
         counts.runs_done = tenant->runs - pw_min_u64(tenant->runs, counts.runs_in_flight);
         pw_rooms_each_wait(daemon, NULL, count_put, &counts);
@@ -100,7 +102,7 @@ enum pw_status pw_list_status(struct pw_lister *lister)
         pw_rows_number(rows, "host", daemon->host);
         pw_rows_number(rows, "epoch", daemon->epoch);
         pw_rows_number(rows, "uptime_us", lister->now_us - daemon->started_us);
-        pw_rows_text(rows, "tenant", "%s", lister->session->tenant->name);
+        pw_rows_text(rows, "tenant", "%s", lister->tenant);
         pw_rows_number(rows, "sessions", counts.sessions);
         pw_rows_number(rows, "devices", daemon->device_count);
         pw_rows_number(rows, "devices_ready", ready);

@@ -202,7 +202,7 @@ static void problem(void *context, const char *where, const char *text)
 {
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
-        bool told = lister->session->operator_;
+        bool told = lister->operator_;
 
         if (!pw_rows_begin(rows))
                 return;

@@ -175,7 +175,7 @@ static bool run_row(struct pw_lister *lister, const struct pw_run_row *row)
 static bool find_runs(struct pw_lister *lister)
 {
         bool newest = !lister->at && lister->rows->limit != UINT32_MAX;
-        const struct pw_runs_of of = { .tenant = lister->session->operator_ ? NULL : lister->session->tenant->name,
+        const struct pw_runs_of of = { .tenant = lister->operator_ ? NULL : lister->tenant,
                                        .after = AT_NUMBER(lister->at),
                                        .most = newest ? UINT32_MAX : PW_LIST_PAGE_ROWS };
 

@@ -14,7 +14,7 @@ bool pw_rows_begin(struct pw_rows *rows)
 {
         Pathways__Wire__Row *row;
 
-        rows->full = (rows->limit && rows->count >= rows->limit) || rows->bytes >= BYTES_MAX;
+        rows->full = (rows->limit && rows->count >= rows->limit) || rows->bytes >= (rows->bytes_max ? rows->bytes_max : BYTES_MAX);
         if (rows->full) {
                 rows->truncated = true;
                 return false;
@@ -96,9 +96,8 @@ void pw_rows_free(struct pw_rows *rows)
         free(rows->rows);
 }
 
-void pw_rows_send(struct pw_rows *rows, struct pw_dsession *session, uint64_t id)
+static Pathways__Wire__Listing listing_of(const struct pw_rows *rows)
 {
-        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Listing listing = PATHWAYS__WIRE__LISTING__INIT;
 
         listing.rows = rows->rows;
@@ -106,15 +105,28 @@ void pw_rows_send(struct pw_rows *rows, struct pw_dsession *session, uint64_t id
         listing.truncated = rows->truncated;
         listing.next = rows->next;
         listing.behind = rows->behind;
-        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_LISTING;
-        reply.listing = &listing;
+        return listing;
+}
+
+void pw_rows_send(struct pw_rows *rows, struct pw_dsession *session, uint64_t id)
+{
+        Pathways__Wire__Listing listing = listing_of(rows);
+
         if (rows->failed)
                 pw_session_reply_error(session, id, PW_NO_MEMORY, "pathwaysd is out of memory for the listing; ask for fewer rows");
-        else if (!pw_session_may_send(session, pathways__wire__reply__get_packed_size(&reply)))
-                pw_session_reply_error(session, id, PW_LIMIT,
-                                       "replies that clients of this tenant have not read take too much: read them, or ask "
-                                                              "for fewer rows");
         else
-                pw_session_reply(session, id, &reply, NULL, 0);
+                pw_session_reply_listing(session, id, &listing);
         pw_rows_free(rows);
+}
+
+enum pw_status pw_rows_pack(const struct pw_rows *rows, uint8_t **ret_bytes, uint32_t *ret_count)
+{
+        Pathways__Wire__Listing listing = listing_of(rows);
+        uint8_t *bytes = rows->failed ? NULL : malloc(pathways__wire__listing__get_packed_size(&listing) + 1);
+
+        if (!bytes)
+                return PW_NO_MEMORY;
+        *ret_count = (uint32_t)pathways__wire__listing__pack(&listing, bytes);
+        *ret_bytes = bytes;
+        return PW_OK;
 }

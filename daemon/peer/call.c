@@ -6,6 +6,7 @@
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/lending.h"
 #include "daemon/peer/name/naming.h"
+#include "daemon/peer/page/paging.h"
 #include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
 #include "daemon/session/complaint.h"
@@ -131,6 +132,8 @@ static enum pw_status hear_body(struct pw_peer_call *call, const struct pw_peer_
 
         if (said->whose == PW_PEER_BODY_PULL)
                 return pw_pulling_hear(call->peers, host, said->body, said->body_bytes, ret_err);
+        if (said->whose == PW_PEER_BODY_PAGE)
+                return pw_paging_hear(call->peers, host, said->body, said->body_bytes, ret_err);
         if (said->whose == PW_PEER_BODY_NAME)
                 return pw_naming_hear(call->peers, host, said->body, said->body_bytes, ret_err);
         if (said->whose != PW_PEER_BODY_TALK)
@@ -354,6 +357,7 @@ static void port_met(void *context, struct pw_peer *peer, const struct pw_link_m
                 pw_borrowing_ended(peers, host);
                 pw_lending_ended(peers, host);
                 pw_naming_ended(peers, host);
+                pw_paging_ended(peers, host);
         }
         pw_bulk_met(peers->bulk, host);
         if (pw_borrowing_met(peers, host, peer->link->epoch, &err) != PW_OK)
@@ -372,6 +376,7 @@ static void port_gave_up(void *context, struct pw_peer *peer, const struct pw_er
         pw_borrowing_ended(peers, host);
         pw_lending_ended(peers, host);
         pw_naming_ended(peers, host);
+        pw_paging_ended(peers, host);
 }
 
 const struct pw_peer_port pw_calls_port = { port_connect, port_say, port_shut, port_met, port_gave_up };

@@ -13,8 +13,9 @@ enum pw_peer_body {
         PW_PEER_BODY_TALK,     /* cluster/borrow/talk.h */
         PW_PEER_BODY_PULL,     /* cluster/pull/pull_message.h */
         PW_PEER_BODY_NAME,     /* name_codec.h */
+        PW_PEER_BODY_PAGE,     /* page/page_codec.h */
 };
-#define PW_PEER_BODY_LAST PW_PEER_BODY_NAME
+#define PW_PEER_BODY_LAST PW_PEER_BODY_PAGE
 
 struct pw_peer_said {
         bool is_hello;

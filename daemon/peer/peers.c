@@ -4,6 +4,7 @@
 #include "daemon/peer/call.h"
 #include "daemon/peer/lending.h"
 #include "daemon/peer/name/naming.h"
+#include "daemon/peer/page/paging.h"
 #include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
 
@@ -93,6 +94,7 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         pw_list_init(&peers->names_asked);
         pw_list_init(&peers->name_questions);
         pw_list_init(&peers->fetches);
+        pw_list_init(&peers->pages);
         status = listen_at(peers, ret_err);
         if (status == PW_OK)
                 *ret_peers = peers;
@@ -120,6 +122,7 @@ void pw_peers_free(struct pw_peers *peers)
         pw_borrowing_done(peers);
         pw_lending_done(peers);
         pw_naming_done(peers);
+        pw_paging_done(peers);
         pw_calls_done(peers);
         pw_pulling_stop(peers);
         if (peers->transport)
@@ -305,6 +308,7 @@ uint64_t pw_peers_next_us(const struct pw_daemon *daemon)
         if (peers->joined)
                 next_us = pw_min_u64(next_us, pw_bulk_next_us(peers->bulk));
         next_us = pw_min_u64(pw_min_u64(next_us, peers->fetches_us), pw_calls_next_us(peers));
+        next_us = pw_min_u64(next_us, pw_paging_next_us(peers));
         return pw_min_u64(next_us, pw_transport_next_us(peers->transport));
 }
 
@@ -312,6 +316,7 @@ void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         pw_transport_turn(daemon->peers->transport, now_us);
         pw_calls_tick(daemon->peers, now_us);
+        pw_paging_tick(daemon->peers, now_us);
         daemon->peers->fetches_us = pw_fetching_turn(daemon->peers, now_us);
         daemon->loop.more = true;
 }

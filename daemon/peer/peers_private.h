@@ -9,6 +9,7 @@
 #include "daemon/transport/transport.h"
 
 struct pw_bulk;
+struct pw_page_maker;
 struct pw_pull_source;
 struct pw_pull_spread;
 struct pw_pulls;
@@ -53,6 +54,10 @@ struct pw_peers {
         struct pw_table names_waiting; /* number of a host -> what the two have said of names that are waited for */
         uint64_t next_name;
         uint32_t names_session;        /* who asks the store about names for other hosts: a number that no session has */
+        /* page/paging.c */
+        struct pw_list pages;
+        uint64_t next_page;
+        const struct pw_page_maker *page_maker;
         /* borrowing.c, opening.c, fetching.c */
         struct pw_table borrowed;      /* number -> struct pw_borrowed */
         uint64_t next_borrowed;

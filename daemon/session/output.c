@@ -249,6 +249,20 @@ void pw_session_reply(struct pw_dsession *session, uint64_t id, Pathways__Wire__
         send_frame(session, PW_FRAME_REPLY, &reply->base, fds, fd_count);
 }
 
+void pw_session_reply_listing(struct pw_dsession *session, uint64_t id, Pathways__Wire__Listing *listing)
+{
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_LISTING;
+        reply.listing = listing;
+        if (pw_session_may_send(session, pathways__wire__reply__get_packed_size(&reply)))
+                pw_session_reply(session, id, &reply, NULL, 0);
+        else
+                pw_session_reply_error(session, id, PW_LIMIT,
+                                       "replies that clients of this tenant have not read take too much: read them, or ask for "
+                                       "fewer rows");
+}
+
 void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_status status, const char *text)
 {
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;

@@ -17,6 +17,8 @@ void pw_session_reply_error(struct pw_dsession *session, uint64_t id, enum pw_st
 void pw_session_refuse(int fd, enum pw_status status, const char *text);
 /* That it holds a reference to: its id as people see it, and where it stands on this host. */
 void pw_session_reply_object(struct pw_dsession *session, uint64_t id, struct pw_id object, struct pw_cell cell);
+/* Or the error, where its clients have too much unread. */
+void pw_session_reply_listing(struct pw_dsession *session, uint64_t id, Pathways__Wire__Listing *listing);
 void pw_session_reply_ok(struct pw_dsession *session, uint64_t id);
 void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *request);
 /* A frame without descriptors, packed ahead; NULL: out of memory, or larger than a frame may be. Own: the caller's, of malloc().

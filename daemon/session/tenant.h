@@ -4,6 +4,7 @@
 #define PW_DAEMON_SESSION_TENANT_H
 
 #include "daemon/daemon.h"
+#include "daemon/session/listers.h"
 #include "daemon/session/speakers.h"
 #include "store/account/quota.h"
 
@@ -55,7 +56,7 @@ struct pw_tenant {
         struct pw_quota quota;
         struct pw_compiling *compiling; /* program.h */
         struct pw_speakers speakers;
-        struct pw_list listing, listers; /* in daemon->inspection.listing, or alone; its listings that were asked for */
+        struct pw_listers listers; /* listings that its sessions asked for */
         struct pw_tally tally;  /* of the last `check` */
 };
 

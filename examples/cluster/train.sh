@@ -186,11 +186,11 @@ show_hosts() {
         done
         for ((k = 1; k <= last; k++)); do
                 say "pathways memory, at host $k"
-                "$build/cli/pathways" memory --socket "$(socket "$k")" | tee "$work/memory"
+                "$build/cli/pathways" memory --host . --socket "$(socket "$k")" | tee "$work/memory"
                 unaccounted=$(tail -n 1 "$work/memory")
                 [ "$unaccounted" = "unaccounted 0" ] || die "the memory of host $k does not add up"
                 "$build/cli/pathways" check --socket "$(socket "$k")" >"$work/check" || die "host $k: $(tail -n 1 "$work/check")"
-                ! "$build/cli/pathways" objects --socket "$(socket "$k")" | grep -q named: || die "a name is left at host $k"
+                ! "$build/cli/pathways" objects --host . --socket "$(socket "$k")" | grep -q named: || die "a name is left at host $k"
         done
 }
 

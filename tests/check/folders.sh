@@ -13,7 +13,7 @@ inspect/why inspect/trace inspect
 client client/object
 settings
 work work/shape
-peer peer/name peer/pull
+peer peer/name peer/page peer/pull
 memory memory/freezer
 module
 child
