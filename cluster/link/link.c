@@ -185,6 +185,14 @@ bool pw_link_call_refused(struct pw_link *link, uint32_t addresses, uint64_t now
 /* --- time ------------------------------------------------------------------------------------------------------------------- */
 
 static bool is_alive(const struct pw_link *link) { return link->state != PW_LINK_IDLE && link->state != PW_LINK_AWAY; }
+
+enum pw_link_state pw_link_seen(const struct pw_link *link)
+{
+        bool is_wanted = !pw_list_empty(&link->kept) || !pw_list_empty(&link->waiting);
+
+        return link->state == PW_LINK_CALLING && link->aways && !is_wanted ? PW_LINK_AWAY : link->state;
+}
+
 uint64_t pw_link_ends_us(const struct pw_link *link)
 {
         return is_alive(link) ? pw_max_u64(link->heard_us, link->wanted_us) + link->params.lease_us : UINT64_MAX;

@@ -134,6 +134,8 @@ enum pw_link_due {
         PW_LINK_BEAT,            /* write a head without a frame: pw_link_head() */
         PW_LINK_GAVE_UP,         /* its term has ended */
 };
+/* Its state as people see it: one that is called again, as it is away, and that nobody wants, is AWAY all the same. */
+enum pw_link_state pw_link_seen(const struct pw_link *link);
 /* When its term ends if nothing is heard of it; UINT64_MAX: it has ended. */
 uint64_t pw_link_ends_us(const struct pw_link *link);
 /* What is due at read_us, up to which all of this host's sockets have been read: silence is judged by that. *ret_why: of GAVE_UP, a

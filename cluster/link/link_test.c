@@ -35,6 +35,7 @@ static uint64_t next_try(struct pw_link *link, struct pw_error *ret_why)
         assert_int_equal(pw_link_turn(link, again_us - 1, ret_why), PW_LINK_NOTHING);
         assert_int_equal(pw_link_turn(link, again_us, ret_why), PW_LINK_CALL);
         assert_int_equal(link->state, PW_LINK_CALLING);
+        assert_int_equal(pw_link_seen(link), PW_LINK_AWAY); /* nobody wants it */
         assert_int_equal(pw_link_turn(link, again_us + LEASE_US - 1, ret_why), PW_LINK_NOTHING);
         assert_int_equal(pw_link_turn(link, again_us + LEASE_US, ret_why), PW_LINK_GAVE_UP);
         return (pw_link_next_us(link) - again_us - LEASE_US) / LEASE_US;

@@ -380,7 +380,7 @@ static void see(const struct pw_peers *peers, const struct pw_host *host, struct
         const struct pw_traffic *traffic = pw_table_get(&peers->traffic, host->row.number);
 
         *ret_seen = (struct pw_host_seen){ .host = host, .epoch = host->row.epoch,
-                                           .state = states[host->peer ? host->peer->link->state : PW_LINK_IDLE] };
+                                           .state = states[host->peer ? pw_link_seen(host->peer->link) : PW_LINK_IDLE] };
         if (traffic) {
                 ret_seen->bytes_out = traffic->out;
                 ret_seen->bytes_in = traffic->in;

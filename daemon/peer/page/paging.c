@@ -97,7 +97,7 @@ static enum pw_status check(const struct pw_dsession *session, uint32_t number, 
         if (!session->operator_ && !strncmp(session->tenant->name, "uid-", 4))
                 return pw_error_set(ret_err, PW_DENIED, "tenant %s has no name, so that no other host knows which rows are its",
                                     session->tenant->name);
-        if (peer->link->state == PW_LINK_AWAY)
+        if (pw_link_seen(peer->link) == PW_LINK_AWAY)
                 return given_up(pw_hosts_get(&peers->hosts, number), ret_err);
         pw_peer_want(peer, pw_boot_us()); /* so that the question ends in an answer, or with the term */
         return PW_OK;
