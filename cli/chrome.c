@@ -209,18 +209,22 @@ static bool put_state(struct pw_chrome *chrome, const Pathways__Wire__TraceState
 static bool put_move(struct pw_chrome *chrome, const Pathways__Wire__TraceMove *move)
 {
         pw_auto_free char *object = pw_json_text(move->object), *to = pw_json_text(move->to), *client = pw_json_text(move->client);
+        pw_auto_free char *from = pw_json_text(move->from), *kind = pw_json_text(*move->kind ? move->kind : "move");
         uint64_t number = ++chrome->moves;
 
-        if (!object || !to || !client)
+        if (!object || !to || !client || !from || !kind)
                 return false;
         for (uint32_t end = 0; end < 2; end++) {
                 begin_event(chrome);
                 fprintf(chrome->out,
-                        "{\"ph\":\"%s\",\"cat\":\"move\",\"id\":\"move %" PRIu64 "\",\"name\":\"move\",\"pid\":%u,\"tid\":0",
-                        end ? "e" : "b", number, RUNS_PROCESS);
+                        "{\"ph\":\"%s\",\"cat\":\"move\",\"id\":\"move %" PRIu64 "\",\"name\":%s,\"pid\":%u,\"tid\":0",
+                        end ? "e" : "b", number, kind, RUNS_PROCESS);
                 put_time(chrome, "ts", since_start(chrome, end ? move->end_ns : move->start_ns));
-                fprintf(chrome->out, ",\"args\":{\"object\":%s,\"to\":%s,\"bytes\":%" PRIu64 ",\"client\":%s}}", object, to,
-                        move->bytes, client);
+                fprintf(chrome->out, ",\"args\":{\"object\":%s,\"to\":%s,\"bytes\":%" PRIu64, object, to, move->bytes);
+                if (*move->kind)
+                        fprintf(chrome->out, ",\"from\":%s}}", from);
+                else
+                        fprintf(chrome->out, ",\"client\":%s}}", client);
         }
         return true;
 }

@@ -12,6 +12,7 @@
 #include "daemon/http/http.h"
 #include "daemon/inspect/list_peer.h"
 #include "daemon/inspect/observer.h"
+#include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/freezer/frozen.h"
 #include "daemon/memory/limits.h"
@@ -226,6 +227,7 @@ static enum pw_status take_place(struct pw_daemon *daemon, struct pw_error *ret_
         if (status == PW_OK && daemon->settings.listen)
                 status = pw_peers_new(daemon, &daemon->peers, ret_err);
         pw_paging_made_by(daemon, &pw_list_for_hosts);
+        pw_peers_travels(daemon, pw_traces_travelled);
         if (daemon->peers)
                 params = (struct pw_meta_carry_params){ &pw_peers_hear, daemon->peers, pw_peers_addresses(daemon->peers) };
         if (status == PW_OK)

@@ -5,8 +5,8 @@
 
 #include "daemon/session/output.h"
 
-/* A value that moved. */
-struct pw_moved { const char *object, *to, *client, *tenant; uint64_t bytes, start_us, end_us; };
+/* A value that moved. `from` and `kind` ("pull", "send"; that lives for ever): between hosts, else NULL. */
+struct pw_moved { const char *object, *to, *client, *tenant; uint64_t bytes, start_us, end_us; const char *from, *kind; };
 
 struct pw_client_observer {
         void (*list)(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request);

@@ -189,8 +189,8 @@ static void let_go(void *context)
 static enum pw_status pull(struct pw_borrowed *borrowed, struct pw_error *ret_err)
 {
         struct pw_pulling_request request = { .id = borrowed->id, .bytes = borrowed->known.bytes,
-                                              .to = pw_replica_bytes(borrowed->replica), .done = pulled, .let_go = let_go,
-                                              .context = borrowed };
+                                              .to = pw_replica_bytes(borrowed->replica), .tenant = borrowed->tenant->name,
+                                              .done = pulled, .let_go = let_go, .context = borrowed };
         struct pw_proxy_row row;
 
         if (!borrowed->proxy)

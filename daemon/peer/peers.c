@@ -89,6 +89,7 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         pw_list_init(&peers->failed);
         pw_list_init(&peers->lent);
         pw_list_init(&peers->offerings);
+        pw_list_init(&peers->sendings);
         pw_list_init(&peers->unmade);
         pw_list_init(&peers->opening);
         pw_list_init(&peers->names_asked);
@@ -353,6 +354,12 @@ void pw_peers_count(struct pw_peers *peers, uint32_t number, const struct pw_tra
         traffic->in += more->in;
         traffic->bulk_out += more->bulk_out;
         traffic->bulk_in += more->bulk_in;
+}
+
+void pw_peers_travels(struct pw_daemon *daemon, pw_travelled_fn told)
+{
+        if (daemon->peers)
+                daemon->peers->travelled = told;
 }
 
 /* --- who is there ------------------------------------------------------------------------------------------------------------- */

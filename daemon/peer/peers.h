@@ -46,6 +46,17 @@ bool pw_peers_want_drops(struct pw_daemon *daemon, uint64_t now_us);
 /* A watched object was decided: hosts that borrowed it are told. */
 void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object);
 
+/* A value that came from another host, or was sent there: for traces. Times: CLOCK_MONOTONIC. */
+struct pw_travelled {
+        struct pw_id id;
+        const char *tenant;
+        uint32_t from, to;
+        uint64_t bytes, start_us, end_us;
+};
+typedef void (*pw_travelled_fn)(struct pw_daemon *daemon, const struct pw_travelled *travelled);
+/* `told` hears of each from now on, when it is over. */
+void pw_peers_travels(struct pw_daemon *daemon, pw_travelled_fn told);
+
 /* Each host that is known, for listings. */
 struct pw_host_seen {
         const struct pw_host *host;

@@ -80,6 +80,9 @@ integration_tests += tests/integration/cluster/listings_test
 tests_integration_cluster_listings_test_SOURCES = tests/integration/cluster/listings_test.c $(integration_cluster) \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_sources)
 tests_integration_cluster_listings_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/trace_test
+tests_integration_cluster_trace_test_SOURCES = tests/integration/cluster/trace_test.c $(integration_cluster) $(integration_sources)
+tests_integration_cluster_trace_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/why_test
 tests_integration_cluster_why_test_SOURCES = tests/integration/cluster/why_test.c $(integration_cluster) \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)

@@ -5,6 +5,7 @@
 #include "daemon/child/child.h"
 #include "daemon/inspect/trace/states.h"
 #include "daemon/inspect/trace/trace_log.h"
+#include "daemon/peer/peers.h"
 #include "daemon/session/kept.h"
 #include "daemon/session/output.h"
 
@@ -210,6 +211,8 @@ static void put_moves(struct pw_trace *trace, struct parts *parts, Pathways__Wir
                 move->object = from->object;
                 move->to = from->to;
                 move->client = from->client;
+                move->from = from->from;
+                move->kind = (char *)(uintptr_t)from->kind;
                 move->bytes = from->bytes;
                 move->start_ns = from->start_us * 1000;
                 move->end_ns = from->end_us * 1000;
@@ -382,6 +385,21 @@ void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_run *run, enu
 }
 
 void pw_traces_moved(struct pw_daemon *daemon, const struct pw_moved *move) { pw_trace_logs_move(daemon, move); }
+
+void pw_traces_travelled(struct pw_daemon *daemon, const struct pw_travelled *travelled)
+{
+        char object[PW_ID_TEXT_BYTES], from[16], to[16];
+        struct pw_moved move = { .object = object, .to = to, .client = "", .tenant = travelled->tenant, .bytes = travelled->bytes,
+                                 .start_us = travelled->start_us, .end_us = travelled->end_us, .from = from,
+                                 .kind = travelled->to == daemon->host ? "pull" : "send" };
+
+        if (pw_list_empty(&daemon->inspection.trace_logs))
+                return; /* formatting is what costs */
+        pw_id_format(travelled->id, object);
+        snprintf(from, sizeof from, "h%u", travelled->from);
+        snprintf(to, sizeof to, "h%u", travelled->to);
+        pw_trace_logs_move(daemon, &move);
+}
 
 /* --- time ---------------------------------------------------------------------------------------------------------------- */
 

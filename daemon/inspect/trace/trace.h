@@ -17,6 +17,8 @@ void pw_trace_session_end(struct pw_dsession *session);
 void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us);
 void pw_traces_run_ended(struct pw_daemon *daemon, const struct pw_run *run, enum pw_status outcome, uint64_t now_us);
 void pw_traces_moved(struct pw_daemon *daemon, const struct pw_moved *move);
+struct pw_travelled;
+void pw_traces_travelled(struct pw_daemon *daemon, const struct pw_travelled *travelled); /* between hosts: a move, too */
 uint32_t pw_traces_count(const struct pw_daemon *daemon, const struct pw_tenant *tenant); /* its own; NULL: all */
 /* When the next answer is due; UINT64_MAX: none is waited for. */
 uint64_t pw_traces_next_us(const struct pw_daemon *daemon);

@@ -366,6 +366,8 @@ void pw_trace_logs_move(struct pw_daemon *daemon, const struct pw_moved *move)
                 *place = (struct pw_trace_move){ .bytes = move->bytes, .start_us = move->start_us, .end_us = move->end_us };
                 snprintf(place->object, sizeof place->object, "%s", move->object);
                 snprintf(place->to, sizeof place->to, "%s", move->to);
+                snprintf(place->from, sizeof place->from, "%s", move->from ? move->from : "");
+                place->kind = move->kind ? move->kind : "";
                 snprintf(place->client, sizeof place->client, "%s", move->client);
         }
 }

@@ -16,7 +16,11 @@ struct pw_traced_gang { uint64_t run, seq, start_ns, took_ns; uint32_t program, 
 /* one allocation: program */
 struct pw_traced_run { uint64_t run, submitted_us, ended_us; enum pw_status outcome; char *program, *client; };
 struct pw_traced_state { uint64_t run, at_us; const char *state, *cause; }; /* texts that are always there */
-struct pw_trace_move { uint64_t bytes, start_us, end_us; char object[PW_ID_TEXT_BYTES], to[32], client[48]; };
+struct pw_trace_move {
+        uint64_t bytes, start_us, end_us;
+        char object[PW_ID_TEXT_BYTES], to[32], client[48], from[16];
+        const char *kind; /* "": to another memory of the host */
+};
 /* A program as logs tell of it: its texts are copies of its own. */
 struct pw_traced_program {
         Pathways__Wire__TraceProgram message;

@@ -85,6 +85,8 @@ static enum pw_status offer(struct offering *offering, struct pw_error *ret_err)
         struct pw_offer_params params = { .id = offering->id, .is_whole = true, .place = offering };
         enum pw_status status = map(offering, ret_err);
 
+        offering->offered.id = offering->id;
+        offering->offered.tenant = pw_object_tenant(peers->daemon->store, offering->object);
         params.bytes = offering->offered.bytes;
         params.is_staged = offering->offered.gather != NULL;
         if (status == PW_OK)

@@ -11,6 +11,8 @@
 struct pw_offered {
         uint8_t *at;           /* NULL: they are not in a row: gather() */
         uint64_t bytes;
+        struct pw_id id;
+        const char *tenant;    /* borrowed, until let_go() */
         /* Bytes of a value that is spread over devices, to `to`: whole elements. Threads: any, also several at a time. */
         enum pw_status (*gather)(const struct pw_offered *offered, uint64_t first, uint32_t bytes, uint8_t *to);
         void (*let_go)(struct pw_offered *offered); /* no thread has the room any more */

@@ -7,6 +7,7 @@
 #include "cluster/pull/spread.h"
 #include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/offering.h"
+#include "daemon/peer/pull/sending.h"
 #include "daemon/peer/pull/staging.h"
 
 #include <stdlib.h>
@@ -51,7 +52,8 @@ enum pw_status pw_pulling_begin(struct pw_peers *peers, const struct pw_pulling_
 
         if (!pulling)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a pull");
-        pulling->offered = (struct pw_offered){ .at = request->to, .bytes = request->bytes, .let_go = offer_left };
+        pulling->offered = (struct pw_offered){ .at = request->to, .bytes = request->bytes, .id = request->id,
+                                                  .tenant = request->tenant, .let_go = offer_left };
         pulling->peers = peers;
         pulling->request = *request;
         pulling->began_us = begin.now_us;
@@ -111,6 +113,20 @@ struct pw_pulling_seen pw_pulling_see(const struct pw_pulling *pulling)
         return seen;
 }
 
+static void tell_traces(const struct pw_pulling *pulling)
+{
+        struct pw_peers *peers = pulling->peers;
+        uint64_t now_us = pw_now_us(), boot_us = pw_boot_us();
+        struct pw_pull_row row;
+
+        if (!peers->travelled || !pulling->pull)
+                return;
+        pw_pull_row(pulling->pull, &row);
+        peers->travelled(peers->daemon, &(struct pw_travelled){ pulling->request.id, pulling->request.tenant, row.source,
+                                                                peers->own.host, row.bytes,
+                                                                now_us - (boot_us - pulling->began_us), now_us });
+}
+
 /* All of it is here: others may have it from here, also when its home is lost. */
 static void become_whole(struct pw_pulling *pulling)
 {
@@ -118,6 +134,7 @@ static void become_whole(struct pw_pulling *pulling)
 
         if (pulling->ended)
                 return;
+        tell_traces(pulling);
         pulling->whole = pw_pull_spread_offer(pulling->peers->spread, pulling->request.id, pulling->number, &err) == PW_OK;
         pulling->request.done(pulling->request.context, PW_OK, NULL);
 }
@@ -208,10 +225,14 @@ static void do_source(struct pw_peers *peers, const struct pw_pull_source_action
         case PW_PULL_SOURCE_SEND:
                 job = action->is_staged ? staged_job_of(peers, action)
                                         : job_of(offered, action->send, action->ask, action->chunk);
+                pw_sending_begin(peers, offered, action->host, action->send);
                 pw_bulk_send(peers->bulk, action->host, action->stream, &job);
                 break;
         case PW_PULL_SOURCE_STOP: pw_bulk_stop_sending(peers->bulk, action->send); break;
-        case PW_PULL_SOURCE_LET_GO: offered->let_go(offered); break;
+        case PW_PULL_SOURCE_LET_GO:
+                pw_sending_let_go(peers, offered);
+                offered->let_go(offered);
+                break;
         }
 }
 
@@ -260,6 +281,7 @@ static void sent(void *context, uint64_t send, enum pw_status status)
 {
         struct pw_peers *peers = context;
 
+        pw_sending_sent(peers, send, status);
         pw_pull_source_sent(peers->source, send, status);
         act(peers);
 }
@@ -312,6 +334,7 @@ void pw_pulling_ended(struct pw_peers *peers, uint32_t host)
         pw_pull_source_ended(peers->source, host);
         pw_pull_spread_ended(peers->spread, host);
         pw_bulk_ended(peers->bulk, host);
+        pw_sending_ended(peers, host);
         act(peers);
 }
 
@@ -361,6 +384,7 @@ void pw_pulling_close(struct pw_peers *peers)
 {
         pw_bulk_free(peers->bulk);
         pw_staging_free(peers->staging);
+        pw_sending_done(peers);
         pw_offering_done(peers);
         if (peers->pulls)
                 pw_pulls_free(peers->pulls);

@@ -11,6 +11,7 @@ struct pw_pulling;
 
 struct pw_pulling_request {
         struct pw_id id;
+        const char *tenant; /* who is charged for it; borrowed, until let_go() */
         uint32_t lender;   /* the host that holds it for this one */
         uint64_t bytes;    /* at least 1 */
         uint8_t *to;       /* the room: the threads' until let_go() */
