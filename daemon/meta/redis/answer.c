@@ -11,7 +11,6 @@ struct meaning {
         enum pw_status status;
         enum pw_redis_act newcomer, member;
         const char *sentence;
-        const char *of_member;      /* what is said to one that has joined; NULL: the same */
 };
 
 /* Errors that Redis 7 gives are in its src/server.c and src/acl.c. */
@@ -20,8 +19,7 @@ static const struct meaning meanings[] = {
         [PW_REDIS_TAKEN] = { "TAKEN", PW_OK, PW_REDIS_TELL, PW_REDIS_TELL, "" },
         [PW_REDIS_NOT_FOUND] = { "NOTFOUND", PW_OK, PW_REDIS_TELL, PW_REDIS_TELL, "" },
         [PW_REDIS_EMPTY] = { "EMPTY", PW_NOT_FOUND, PW_REDIS_HOLD, PW_REDIS_JOIN_ANEW,
-                             "it has no cluster of this name; start a host that was of it, or found it with --new-cluster",
-                             "it has lost all that it had; hosts put it back, nothing new is bound for two leases" },
+                             "it has no cluster of this name; start a host that was of it, or found it with --new-cluster" },
         [PW_REDIS_RUN] = { "RUN", PW_NOT_READY, PW_REDIS_CALL_ANEW, PW_REDIS_CALL_ANEW, "it was started anew, or is another one" },
         [PW_REDIS_FENCED] = { "FENCED", PW_NOT_READY, PW_REDIS_JOIN_ANEW, PW_REDIS_JOIN_ANEW, "it lost this host's lease" },
         [PW_REDIS_UNCONFIRMED] = { "UNCONFIRMED", PW_NOT_READY, PW_REDIS_HOLD, PW_REDIS_JOIN_ANEW,
@@ -66,6 +64,11 @@ static const struct meaning meanings[] = {
 };
 
 _Static_assert(sizeof meanings / sizeof *meanings == PW_REDIS_WORDS, "each word has a meaning");
+
+/* What is said to a host that has joined, where that is something else. */
+static const char *const to_members[PW_REDIS_WORDS] = {
+        [PW_REDIS_EMPTY] = "it has lost all that it had; hosts put it back, nothing new is bound for two leases",
+};
 
 /* Errors that mean the same as others. */
 static const struct { const char *begins; enum pw_redis_word word; } errors[] = {
@@ -121,7 +124,7 @@ enum pw_status pw_redis_explain(enum pw_redis_word word, bool joined, const stru
                 snprintf(theirs, sizeof theirs, "%s", said->error);
         pw_text_make_plain(theirs);
         return pw_error_set(ret_err, meaning->status != PW_OK ? meaning->status : PW_FAILED, "Redis at %s: %s%s%s%s", address,
-                            joined && meaning->of_member ? meaning->of_member : meaning->sentence,
+                            joined && to_members[word] ? to_members[word] : meaning->sentence,
                             *theirs ? " (it says: " : "", theirs, *theirs ? ")" : "");
 }
 
