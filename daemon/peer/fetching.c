@@ -29,23 +29,23 @@ static void forget(struct pw_peers *peers, struct pw_fetching *fetching)
         free(fetching);
 }
 
+/* A session that does not read its replies ends with one, and all that it fetches with it: so this is over before it is told. */
 static void answer(struct pw_peers *peers, struct pw_fetching *fetching, const struct pw_error *why)
 {
         struct pw_dsession *session = pw_session_get(&peers->daemon->registry, fetching->session);
+        uint64_t request = fetching->request;
 
-        if (session && why)
-                pw_session_reply_error(session, fetching->request, why->status, why->text);
-        else if (session)
-                pw_session_reply_ok(session, fetching->request);
         forget(peers, fetching);
+        if (session && why)
+                pw_session_reply_error(session, request, why->status, why->text);
+        else if (session)
+                pw_session_reply_ok(session, request);
 }
 
 void pw_fetching_answer(struct pw_borrowed *borrowed, const struct pw_error *why)
 {
-        struct pw_fetching *fetching;
-
-        pw_list_each(&borrowed->fetches, fetching, struct pw_fetching, link)
-                answer(borrowed->peers, fetching, why);
+        while (!pw_list_empty(&borrowed->fetches))
+                answer(borrowed->peers, pw_list_first(&borrowed->fetches, struct pw_fetching, link), why);
         if (why && pw_borrowed_object(borrowed))
                 pw_store_proxy_unfetched(borrowed->peers->daemon->store, borrowed->object);
 }
@@ -63,16 +63,21 @@ uint64_t pw_fetching_turn(struct pw_peers *peers, uint64_t now_us)
 {
         struct pw_fetching *fetching;
         uint64_t next_us = UINT64_MAX;
+        struct pw_list due;
         struct pw_error err;
 
+        pw_list_init(&due);
         pw_list_each(&peers->fetches, fetching, struct pw_fetching, of_all) {
                 if (fetching->until_us > now_us) {
                         next_us = pw_min_u64(next_us, fetching->until_us);
                         continue;
                 }
-                (void)!pw_error_set(&err, PW_DEADLINE, "its bytes are on another host, and did not come in time: see pathways why");
-                answer(peers, fetching, &err);
+                pw_list_remove(&fetching->of_all);
+                pw_list_append(&due, &fetching->of_all);
         }
+        (void)!pw_error_set(&err, PW_DEADLINE, "its bytes are on another host, and did not come in time: see pathways why");
+        while (!pw_list_empty(&due))
+                answer(peers, pw_list_first(&due, struct pw_fetching, of_all), &err);
         return next_us;
 }
 

@@ -46,16 +46,19 @@ static void hand_over(struct pw_borrowed *borrowed, struct pw_dsession *session,
                 pw_session_reply_error(session, request, err.status, err.text);
 }
 
-/* NULL: `why` there is none. */
+/* NULL: `why` there is none. A session that does not read its replies ends with one, and all that it opens with it: so this is over
+ * before it is told. */
 static void answer(struct pw_peers *peers, struct pw_opening *opening, struct pw_borrowed *borrowed, const struct pw_error *why)
 {
         struct pw_dsession *session = pw_session_get(&peers->daemon->registry, opening->session);
 
-        if (session && borrowed)
-                hand_over(borrowed, session, opening->request);
-        else if (session)
-                pw_session_reply_error(session, opening->request, why->status, why->text);
+        uint64_t request = opening->request;
+
         forget(peers, opening);
+        if (session && borrowed)
+                hand_over(borrowed, session, request);
+        else if (session)
+                pw_session_reply_error(session, request, why->status, why->text);
 }
 
 void pw_opening_answer(struct pw_peers *peers, uint64_t opener, struct pw_borrowed *borrowed, const struct pw_error *why)
@@ -76,10 +79,9 @@ void pw_opening_answer(struct pw_peers *peers, uint64_t opener, struct pw_borrow
 
 void pw_opening_answer_all(struct pw_borrowed *borrowed)
 {
-        struct pw_opening *opening;
-
-        pw_list_each(&borrowed->openers, opening, struct pw_opening, link)
-                answer(borrowed->peers, opening, borrowed->object ? borrowed : NULL, &borrowed->unmade);
+        while (!pw_list_empty(&borrowed->openers))
+                answer(borrowed->peers, pw_list_first(&borrowed->openers, struct pw_opening, link),
+                       borrowed->object ? borrowed : NULL, &borrowed->unmade);
         if (pw_borrowed_object(borrowed) && !borrowed->handed_out)
                 pw_proxies_handed_out(borrowed->peers->daemon, borrowed->object);
         borrowed->handed_out = true;

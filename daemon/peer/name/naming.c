@@ -113,20 +113,27 @@ void pw_naming_ask(struct pw_dsession *session, uint64_t request, const struct p
         refuse(session, request, name, &err);
 }
 
+/* A session that does not read its replies ends with one, and all that it asked with it: so this is over before it is told. */
+static void finish(struct pw_peers *peers, struct asked *asked, enum pw_status status, const char *text)
+{
+        struct pw_dsession *session = pw_session_get(&peers->daemon->registry, asked->session);
+        uint64_t request = asked->request;
+
+        end(peers, asked);
+        if (session && status == PW_OK)
+                pw_session_reply_ok(session, request);
+        else if (session)
+                pw_session_reply_error(session, request, status, text);
+}
+
 static void answered(struct pw_peers *peers, uint32_t host, const struct pw_peer_name *message)
 {
-        struct pw_dsession *session;
         struct asked *asked;
 
         pw_list_each(&peers->names_asked, asked, struct asked, link) {
                 if (asked->number != message->number || asked->host != host)
                         continue;
-                session = pw_session_get(&peers->daemon->registry, asked->session);
-                if (session && message->status == PW_OK)
-                        pw_session_reply_ok(session, asked->request);
-                else if (session)
-                        pw_session_reply_error(session, asked->request, message->status, message->text);
-                end(peers, asked);
+                finish(peers, asked, message->status, message->text);
                 return;
         }
 }
@@ -312,22 +319,22 @@ enum pw_status pw_naming_hear(struct pw_peers *peers, uint32_t host, const uint8
 void pw_naming_ended(struct pw_peers *peers, uint32_t host)
 {
         const struct pw_host *lost = pw_hosts_get(&peers->hosts, host);
-        struct pw_dsession *session;
         struct question *question;
+        struct pw_list ended;
         struct asked *asked;
         struct pw_error err;
 
         (void)!pw_error_set(&err, PW_HOST_LOST, "host %s (h%u) was given up before it said what came of the name: look it up to "
                             "know", lost ? lost->row.name : "?", host);
         free(pw_table_remove(&peers->names_waiting, host));
-        pw_list_each(&peers->names_asked, asked, struct asked, link) {
-                if (asked->host != host)
-                        continue;
-                session = pw_session_get(&peers->daemon->registry, asked->session);
-                if (session)
-                        pw_session_reply_error(session, asked->request, err.status, err.text);
-                end(peers, asked);
-        }
+        pw_list_init(&ended);
+        pw_list_each(&peers->names_asked, asked, struct asked, link)
+                if (asked->host == host) {
+                        pw_list_remove(&asked->link);
+                        pw_list_append(&ended, &asked->link);
+                }
+        while (!pw_list_empty(&ended))
+                finish(peers, pw_list_first(&ended, struct asked, link), err.status, err.text);
         pw_list_each(&peers->name_questions, question, struct question, link)
                 if (question->host == host) {
                         pw_list_remove(&question->link);
