@@ -178,7 +178,7 @@ static struct pw_future *run_twice(struct pw_future *future, struct pw_dims dims
         static const struct pw_sharding everywhere = PW_BROADCAST;
         struct pw_slice *slice;
         struct pw_program *program = pw_program_new(session, "twice");
-        struct pw_future *result;
+        struct pw_future *result = NULL;
         struct pw_value *input;
 
         assert_int_equal(pw_slice_open(session, &(struct pw_slice_params){ .device_count = 2 }, &slice, &err), PW_OK);
