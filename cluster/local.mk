@@ -1,14 +1,14 @@
 # cluster: what the hosts of a cluster decide about each other.
 noinst_LTLIBRARIES += cluster/libcluster.la
 cluster_libcluster_la_LIBTOOLFLAGS = --tag=disable-shared
-cluster_libcluster_la_SOURCES = cluster/borrow/borrow.c cluster/borrow/borrow_search.c cluster/borrow/borrow_term.c \
-	cluster/borrow/lend.c cluster/borrow/talk.c cluster/link/hello.c cluster/link/hosts.c cluster/link/link.c \
-	cluster/link/link_frames.c cluster/link/peer.c
+cluster_libcluster_la_SOURCES = cluster/borrow/borrow.c cluster/borrow/borrow_drain.c cluster/borrow/borrow_search.c \
+	cluster/borrow/borrow_term.c cluster/borrow/lend.c cluster/borrow/talk.c cluster/drain/drain.c cluster/link/hello.c \
+	cluster/link/hosts.c cluster/link/link.c cluster/link/link_frames.c cluster/link/peer.c
 cluster_libcluster_la_SOURCES += cluster/pull/pull.c cluster/pull/pull_message.c cluster/pull/pull_next.c cluster/pull/source.c \
 	cluster/pull/source_next.c cluster/pull/spread.c cluster/pull/spread_choose.c
 cluster_libcluster_la_LIBADD = base/libbase.la
 noinst_HEADERS += cluster/borrow/borrow.h cluster/borrow/borrow_private.h cluster/borrow/lend.h cluster/borrow/talk.h \
-	cluster/link/hello.h cluster/link/hosts.h cluster/link/link.h cluster/link/link_private.h cluster/link/peer.h
+	cluster/drain/drain.h cluster/link/hello.h cluster/link/hosts.h cluster/link/link.h cluster/link/link_private.h cluster/link/peer.h
 noinst_HEADERS += cluster/pull/pull.h cluster/pull/pull_message.h cluster/pull/pull_private.h cluster/pull/source.h \
 	cluster/pull/source_private.h cluster/pull/spread.h cluster/pull/spread_private.h
 EXTRA_DIST += cluster/README.md cluster/pull/README.md

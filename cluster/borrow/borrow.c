@@ -18,18 +18,22 @@ static const uint8_t rules[PW_PROXY_STATES][PW_PROXY_EVENTS] = {
         [PW_PROXY_PENDING] = { [PW_PROXY_READY] = TO(ELSEWHERE), [PW_PROXY_HAVE] = TO(WHOLE), [PW_PROXY_TERM] = TO(LOST),
                                [PW_PROXY_FREE] = TO(NONE) },
         [PW_PROXY_ELSEWHERE] = { [PW_PROXY_HAVE] = TO(WHOLE), [PW_PROXY_END] = TO(ENDED), [PW_PROXY_TERM] = TO(LOST),
-                                 [PW_PROXY_FREE] = TO(NONE) },
+                                 [PW_PROXY_FREE] = TO(NONE), [PW_PROXY_MOVE] = TO(MOVING) },
         [PW_PROXY_WHOLE] = { [PW_PROXY_END] = TO(WHOLE), [PW_PROXY_TERM] = TO(ALONE), [PW_PROXY_FREE] = TO(NONE) },
         [PW_PROXY_ENDED] = { [PW_PROXY_TERM] = TO(LOST), [PW_PROXY_FREE] = TO(NONE) },
         [PW_PROXY_ALONE] = { [PW_PROXY_ASK] = TO(RENEWING), [PW_PROXY_FREE] = TO(NONE) },
         /* freed while it was asked for: the answer comes, and then it is released, or somebody wants it again */
         [PW_PROXY_RENEWING] = { [PW_PROXY_READY] = TO(WHOLE), [PW_PROXY_HAVE] = TO(WHOLE), [PW_PROXY_END] = TO(WHOLE),
                                 [PW_PROXY_REFUSE] = TO(ALONE), [PW_PROXY_TERM] = TO(ALONE), [PW_PROXY_FREE] = TO(OPENING) },
+        [PW_PROXY_MOVING] = { [PW_PROXY_READY] = TO(ELSEWHERE), [PW_PROXY_REFUSE] = TO(ELSEWHERE), [PW_PROXY_HAVE] = TO(WHOLE),
+                              [PW_PROXY_END] = TO(ENDED), [PW_PROXY_TERM] = TO(FOLLOWING), [PW_PROXY_FREE] = TO(NONE) },
+        [PW_PROXY_FOLLOWING] = { [PW_PROXY_READY] = TO(ELSEWHERE), [PW_PROXY_HAVE] = TO(RENEWING), [PW_PROXY_END] = TO(ENDED),
+                                 [PW_PROXY_TERM] = TO(LOST), [PW_PROXY_FREE] = TO(OPENING) },
         [PW_PROXY_LOST] = { [PW_PROXY_FREE] = TO(NONE) },
 };
 static const char *const states[] = { "none", "searching", "opening", "pending", "elsewhere", "whole", "ended", "alone",
-                                      "renewing", "lost" };
-static const char *const events[] = { "search", "ask", "hold", "ready", "have", "end", "refuse", "term", "free" };
+                                      "renewing", "moving", "following", "lost" };
+static const char *const events[] = { "search", "ask", "hold", "ready", "have", "end", "refuse", "term", "free", "move" };
 static const struct pw_transition_kind kind = { "proxy", 3, true, states, events };
 _Static_assert(sizeof states / sizeof *states == PW_PROXY_STATES, "each state has a word");
 _Static_assert(sizeof events / sizeof *events == PW_PROXY_EVENTS, "each event has a word");
@@ -82,6 +86,9 @@ enum pw_status pw_borrow_explain(const struct pw_borrow_action *action, struct p
                                     action->known->text.count ? (const char *)action->known->text.at : "");
         if (action->status == PW_DEADLINE)
                 return pw_error_set(ret_err, PW_DEADLINE, "host %u has not answered", action->host);
+        if (action->status == PW_GONE)
+                return pw_error_set(ret_err, PW_GONE, "host %u drains and does not have it any more, and no other has a replica",
+                                    action->host);
         if (action->kind == PW_BORROW_ANSWER)
                 return pw_error_set(ret_err, action->status, "host %u is lost in its epoch %u, and no other has a replica",
                                     action->host, action->epoch);
@@ -100,6 +107,7 @@ enum pw_status pw_borrow_new(const struct pw_borrow_params *params, struct pw_bo
         pw_list_init(&borrow->all_lost);
         pw_list_init(&borrow->unsettled);
         pw_list_init(&borrow->due);
+        pw_list_init(&borrow->drainers);
         pw_list_init(&borrow->aging);
         *ret_borrow = borrow;
         return PW_OK;
@@ -120,6 +128,9 @@ struct pw_borrow_peer *pw_borrow_peer(struct pw_borrow *borrow, uint32_t host)
         pw_list_init(&peer->borrowed);
         pw_list_init(&peer->alone);
         pw_list_init(&peer->asks);
+        pw_list_init(&peer->draining);
+        pw_list_init(&peer->staying);
+        pw_list_init(&peer->moves);
         pw_list_init(&peer->waiting);
         pw_list_init(&peer->batch);
         pw_list_init(&peer->due);
@@ -156,6 +167,7 @@ void pw_borrow_free(struct pw_borrow *borrow)
         for (uint32_t at = 0; (proxy = pw_table_next(&borrow->proxies, &at));)
                 free_chain(proxy);
         pw_borrow_search_done(borrow);
+        pw_borrow_drain_done(borrow);
         for (uint32_t at = 0; (peer = pw_table_next(&borrow->peers, &at));)
                 free(peer);
         pw_table_done(&borrow->peers);
@@ -298,7 +310,8 @@ static enum pw_status open_first(struct pw_borrow *borrow, const struct pw_borro
         struct pw_proxy *proxy = proxy_new(borrow, request->id, tenant);
         char text[PW_ID_TEXT_BYTES];
 
-        if (proxy && !pw_proxy_home_is_there(borrow, proxy) && pw_borrow_search_missed(borrow, request->id)) {
+        if (proxy && !pw_proxy_successor(borrow, proxy) && !pw_proxy_home_is_there(borrow, proxy) &&
+            pw_borrow_search_missed(borrow, request->id)) {
                 if (pw_borrow_prepare(borrow) && proxy->home->state == PW_BORROW_AWAY && !proxy->home->wanted_again) {
                         proxy->home->wanted_again = true;
                         pw_borrow_act(borrow, &(struct pw_borrow_action){ .kind = PW_BORROW_WANT, .host = proxy->home->host });
@@ -345,13 +358,17 @@ enum pw_status pw_borrow_open(struct pw_borrow *borrow, const struct pw_borrow_r
 
 void pw_borrow_pulled(struct pw_borrow *borrow, struct pw_proxy *proxy)
 {
-        if (proxy->state == PW_PROXY_ELSEWHERE)
-                pw_proxy_step(borrow, proxy, PW_PROXY_HAVE);
+        if (proxy->state != PW_PROXY_ELSEWHERE && proxy->state != PW_PROXY_MOVING && proxy->state != PW_PROXY_FOLLOWING)
+                return;
+        pw_proxy_step(borrow, proxy, PW_PROXY_HAVE);
+        pw_proxy_forget_move(proxy);
+        pw_proxy_look_again(proxy);
 }
 
 void pw_borrow_freed(struct pw_borrow *borrow, struct pw_proxy *proxy)
 {
-        bool current = pw_proxy_is_current(proxy), asked = current && proxy->state == PW_PROXY_RENEWING;
+        bool current = pw_proxy_is_current(proxy);
+        bool asked = current && (proxy->state == PW_PROXY_RENEWING || proxy->state == PW_PROXY_FOLLOWING);
         struct pw_link_frame *release = proxy->release;
 
         proxy->place = NULL;

@@ -11,6 +11,11 @@
  * was not found is not searched again for a lease. What nobody has is PW_HOST_LOST; that is only ever said of what is here, not
  * handed on.
  *
+ * A host that *drains* names another one that takes over what it has, its successor: there its objects are opened first from then
+ * on. What is whole here needs no lender, and is given back to it; of what is not, the successor is asked to hold it, and then it
+ * is given back to who drains. If the successor is this host, all that it borrowed there is pulled. What is not decided waits for
+ * that. A successor that refuses changes nothing; it is asked again when the host says again that it drains.
+ *
  * Only a home is asked so, in the epoch of the id: it borrows nothing of its own, so no two hosts come to hold an object for each
  * other alone. (In a later epoch it may: its replica may be of who asks.)
  *
@@ -38,12 +43,14 @@ enum pw_proxy_state {
         PW_PROXY_ENDED,     /* held there; it was ready, and no memory has it any more */
         PW_PROXY_ALONE,     /* here it is, and nobody else holds it for this host */
         PW_PROXY_RENEWING,  /* likewise, and its home is asked to hold it again */
+        PW_PROXY_MOVING,    /* as ELSEWHERE; its lender drains, and who takes over from that is asked to hold it too */
+        PW_PROXY_FOLLOWING, /* likewise, and that lender is lost: it depends on the answer */
         PW_PROXY_LOST,      /* its lender was given up before it was here; no later open finds it */
         PW_PROXY_STATES
 };
 enum pw_proxy_event {
         PW_PROXY_SEARCH = 0, PW_PROXY_ASK, PW_PROXY_HOLD, PW_PROXY_READY, PW_PROXY_HAVE, PW_PROXY_END, PW_PROXY_REFUSE,
-        PW_PROXY_TERM, PW_PROXY_FREE, PW_PROXY_EVENTS
+        PW_PROXY_TERM, PW_PROXY_FREE, PW_PROXY_MOVE, PW_PROXY_EVENTS
 };
 
 enum pw_borrow_action_kind {
@@ -55,6 +62,7 @@ enum pw_borrow_action_kind {
         PW_BORROW_ANSWER,   /* `opener` has `proxy`; or NULL: pw_borrow_explain() */
         PW_BORROW_TELL,     /* decide the slot, as `known` says: a value, here or elsewhere, an error; or its value ended */
         PW_BORROW_RENEWED,  /* `host` holds `proxy`, which is whole here, for this host again: pw_pull_renewed() */
+        PW_BORROW_FETCH,    /* its lender drains, and this host takes over: pull the bytes of `proxy`, for whoever asks for them */
         PW_BORROW_LOSE,     /* its host is lost: the value ends, or never comes; pw_borrow_explain() */
 };
 struct pw_borrow_action {
@@ -116,6 +124,11 @@ PW_MUST_CHECK enum pw_status pw_borrow_receive(struct pw_borrow *borrow, uint32_
 /* The two have met: it is there, in that epoch. Nothing, where they had met in this term. Errors: PW_NO_MEMORY: shut the
  * connection. */
 PW_MUST_CHECK enum pw_status pw_borrow_met(struct pw_borrow *borrow, uint32_t host, uint32_t epoch, struct pw_error *ret_err);
+/* Does a host that is there drain, so that this one takes over from it? Then what it is asked to lend, and has not, it opens
+ * itself, and pulls; PW_NOT_READY is the answer where that is not decided: its home lends it. */
+bool pw_borrow_takes_over(const struct pw_borrow *borrow);
+/* Who takes over from `host`, in the epoch in which it was met last; 0: it does not drain. */
+uint32_t pw_borrow_successor(const struct pw_borrow *borrow, uint32_t host);
 /* The term with `host` has ended. What was sent since belongs to the next one. */
 void pw_borrow_ended(struct pw_borrow *borrow, uint32_t host);
 /* What is due at now_us, and so many proxies of what has ended. True: there are more. */

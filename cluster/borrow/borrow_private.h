@@ -18,6 +18,10 @@ struct pw_borrow_peer {
         bool wanted_again;          /* since it was given up */
         uint64_t term;              /* counts those that ended */
         struct pw_list borrowed;    /* proxies that it holds, or is asked to, in this term */
+        uint32_t successor, drained; /* who takes over from it, in this epoch of it; 0: nobody, it does not drain */
+        struct pw_list draining;    /* in the borrower's list: what it holds for this host is to be looked at */
+        struct pw_list staying;     /* like `borrowed`, and it was looked at: nothing can be done about it now */
+        struct pw_list moves;       /* that it was asked for, and did not answer */
         struct pw_list alone;       /* proxies of its objects that are opened there again when it is met */
         struct pw_list asks;        /* searches that it has not answered */
         /* As a home that is lost: */
@@ -36,15 +40,29 @@ struct pw_proxy {
         struct pw_borrow_peer *home, *lender;
         struct pw_list openers;
         struct pw_link_frame *release; /* of `number` */
+        struct pw_borrow_move *move; /* of MOVING; else NULL */
         uint32_t epoch;             /* of the lender that holds it */
         uint32_t opener_count;
         uint32_t found[PW_PROXY_FOUND_MAX], found_count; /* hosts that have it, and were not asked to hold it */
         void *place;
         bool listed;                /* opens find it */
+        bool led;                   /* who is asked is so as the home's successor, in the first place */
+        bool not_at_home;           /* its home drains, and said that it is not there any more */
         uint8_t tenant_bytes;
         char tenant[];
 };
 
+/* A successor is asked to hold what another one lends. */
+struct pw_borrow_move {
+        struct pw_list link;        /* of the successor */
+        struct pw_borrow_peer *to;
+        uint64_t number;
+        struct pw_link_frame *release;
+        struct pw_proxy *proxy;     /* NULL: it does not want it any more */
+        struct pw_id id;
+        uint8_t tenant_bytes;
+        char tenant[];
+};
 struct pw_opener { struct pw_list link; struct pw_heap_item deadline; struct pw_proxy *proxy; uint64_t number; };
 struct pw_borrow_ask { struct pw_list link; struct pw_borrow_peer *home; uint64_t number; };
 struct pw_borrow_miss { struct pw_list link; struct pw_id id; uint64_t key, until_us; };
@@ -55,6 +73,8 @@ struct pw_borrow {
         struct pw_table peers;   /* by host */
         struct pw_table proxies; /* those that are listed, by id; chains of one key */
         struct pw_table opens;   /* proxies, by the number of their open */
+        struct pw_table moves;   /* by number */
+        struct pw_list drainers; /* peers */
         struct pw_table openers; /* by number */
         struct pw_heap deadlines;
         struct pw_list all_lost; /* proxies that no open finds */
@@ -90,9 +110,33 @@ uint64_t pw_borrow_id_key(const struct pw_borrow *borrow, struct pw_id id);
 /* borrow_term.c: what has a lender. Errors: PW_NO_MEMORY: nothing has changed. */
 PW_MUST_CHECK enum pw_status pw_proxy_ask(struct pw_borrow *borrow, struct pw_proxy *proxy, struct pw_borrow_peer *lender);
 PW_MUST_CHECK enum pw_status pw_proxy_route(struct pw_borrow *borrow, struct pw_proxy *proxy);
+PW_MUST_CHECK enum pw_status pw_proxy_lose(struct pw_borrow *borrow, struct pw_proxy *proxy);
 PW_MUST_CHECK enum pw_status pw_proxy_settle(struct pw_borrow *borrow, struct pw_proxy *proxy);
 void pw_proxy_let_go(struct pw_borrow *borrow, struct pw_proxy *proxy); /* its number means nothing more */
 bool pw_proxy_home_is_there(const struct pw_borrow *borrow, const struct pw_proxy *proxy);
+
+/* borrow_drain.c */
+/* Its home drains: who is to be asked for it first; NULL: nobody, or that is not there. */
+struct pw_borrow_peer *pw_proxy_successor(const struct pw_borrow *borrow, const struct pw_proxy *proxy);
+bool pw_proxy_home_drains(const struct pw_proxy *proxy);
+void pw_proxy_look_again(struct pw_proxy *proxy); /* it has changed: perhaps it need not stay at a lender that drains */
+/* `lender` was asked to hold it, and nobody wanted that any more: now it does. False: it was not. */
+bool pw_proxy_was_asked(struct pw_proxy *proxy, struct pw_borrow_peer *lender);
+/* From now on it is held, or asked for, by the number of its move. Errors: PW_NO_MEMORY: nothing has changed. */
+PW_MUST_CHECK enum pw_status pw_proxy_take_move(struct pw_borrow *borrow, struct pw_proxy *proxy);
+void pw_proxy_forget_move(struct pw_proxy *proxy); /* what was asked for is given back when it comes */
+/* The lender of what is MOVING is lost. */
+PW_MUST_CHECK enum pw_status pw_proxy_follow(struct pw_borrow *borrow, struct pw_proxy *proxy);
+PW_MUST_CHECK enum pw_status pw_borrow_drain_said(struct pw_borrow *borrow, struct pw_borrow_peer *peer, uint32_t successor,
+                                           struct pw_error *ret_err);
+/* Who takes over has answered. */
+PW_MUST_CHECK enum pw_status pw_borrow_move_answered(struct pw_borrow *borrow, struct pw_borrow_move *move,
+                                              const struct pw_talk_known *known);
+void pw_borrow_drain_peer_ended(struct pw_borrow *borrow, struct pw_borrow_peer *peer);
+void pw_borrow_drain_peer_met(struct pw_borrow *borrow); /* it may be one that takes over */
+void pw_borrow_drain_turn(struct pw_borrow *borrow, uint32_t *parts);
+bool pw_borrow_drain_is_due(const struct pw_borrow *borrow);
+void pw_borrow_drain_done(struct pw_borrow *borrow);
 
 /* borrow_search.c */
 void pw_borrow_search_want(struct pw_borrow *borrow, struct pw_proxy *proxy);

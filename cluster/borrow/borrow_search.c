@@ -168,8 +168,8 @@ enum pw_status pw_borrow_search_next(struct pw_borrow *borrow, struct pw_proxy *
                 return PW_NO_MEMORY;
         if (proxy->opener_count && proxy->state == PW_PROXY_SEARCHING) /* else somebody had it, or it is another tenant's */
                 add_miss(borrow, proxy->id);
-        pw_proxy_answer(borrow, proxy, &(struct pw_borrow_action){ .status = PW_HOST_LOST, .host = proxy->home->host,
-                                                                   .epoch = proxy->id.epoch });
+        pw_proxy_answer(borrow, proxy, &(struct pw_borrow_action){ .status = proxy->not_at_home ? PW_GONE : PW_HOST_LOST,
+                                                                   .host = proxy->home->host, .epoch = proxy->id.epoch });
         pw_proxy_step(borrow, proxy, PW_PROXY_REFUSE);
         pw_proxy_forget(borrow, proxy);
         return PW_OK;

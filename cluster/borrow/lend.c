@@ -357,6 +357,8 @@ bool pw_lend_turn(struct pw_lend *lend, uint32_t parts)
         return false;
 }
 
+uint64_t pw_lend_count(const struct pw_lend *lend) { return lend->loans; }
+
 void pw_lend_each(const struct pw_lend *lend, void (*row)(void *, const struct pw_lend_row *), void *context)
 {
         struct session *session;

@@ -79,6 +79,7 @@ bool pw_lend_next(struct pw_lend *lend, struct pw_lend_action *ret_action);
 
 /* --- who has what ----------------------------------------------------------------------------------------------------------- */
 
+uint64_t pw_lend_count(const struct pw_lend *lend); /* references, those included that are asked for or about to go */
 struct pw_lend_row { uint32_t host; uint64_t session, number; struct pw_id id; enum pw_loan_state state; bool is_over; };
 /* Each reference; is_over: its session has ended, and it has not gone yet. */
 void pw_lend_each(const struct pw_lend *lend, void (*row)(void *, const struct pw_lend_row *), void *context);

@@ -18,8 +18,9 @@ struct head {
         uint64_t bytes;
         uint8_t rank, tenant_bytes;
         uint16_t text_bytes, value_bytes, ids;
+        uint32_t host, zero;
 };
-_Static_assert(sizeof(struct head) == 48, "no gaps");
+_Static_assert(sizeof(struct head) == 56, "no gaps");
 
 /* --- ids -------------------------------------------------------------------------------------------------------------------- */
 
@@ -69,7 +70,8 @@ struct pw_link_frame *pw_talk_encode(const struct pw_talk_message *message)
                              .tenant_bytes = (uint8_t)message->tenant.count,
                              .text_bytes = htole16((uint16_t)text),
                              .value_bytes = htole16((uint16_t)known->value.count),
-                             .ids = htole16((uint16_t)pw_talk_id_count(message)) };
+                             .ids = htole16((uint16_t)pw_talk_id_count(message)),
+                             .host = htole32(message->host) };
         uint8_t space[sizeof head + PW_RANK_MAX * sizeof(uint64_t) + PW_TALK_TENANT_MAX + PW_TALK_IDS_MAX * PW_TALK_ID_BYTES +
                       PW_TALK_VALUE_MAX + PW_TALK_TEXT_MAX];
         uint8_t *at = put(space, &head, sizeof head);
@@ -86,10 +88,11 @@ struct pw_link_frame *pw_talk_encode(const struct pw_talk_message *message)
 /* --- in --------------------------------------------------------------------------------------------------------------------- */
 
 /* What a kind may say, and must. */
-enum { SAYS_ID = 1, SAYS_TENANT = 2, SAYS_IDS = 4, SAYS_KNOWN = 8 };
+enum { SAYS_ID = 1, SAYS_TENANT = 2, SAYS_IDS = 4, SAYS_KNOWN = 8, SAYS_HOST = 16 };
 static const uint8_t says[PW_TALK_KINDS + 1] = {
         [PW_TALK_OPEN] = SAYS_ID | SAYS_TENANT, [PW_TALK_OPENED] = SAYS_KNOWN, [PW_TALK_TOLD] = SAYS_KNOWN,
         [PW_TALK_SEARCH] = SAYS_IDS, [PW_TALK_FOUND] = SAYS_IDS,
+        [PW_TALK_DRAINS] = SAYS_HOST,
 };
 
 static size_t length_of(const struct head *head)
@@ -123,7 +126,8 @@ static bool is_head(const struct head *head)
 {
         uint8_t may = says[head->kind];
 
-        if (!head->number || !(may & SAYS_TENANT) != !head->tenant_bytes)
+        if (!head->number != !!(may & SAYS_HOST) || !head->host != !(may & SAYS_HOST) || head->zero ||
+            !(may & SAYS_TENANT) != !head->tenant_bytes)
                 return false;
         if (!(may & SAYS_ID) && (head->place || head->epoch || head->generation))
                 return false;
@@ -193,6 +197,7 @@ enum pw_status pw_talk_decode(const void *bytes, size_t length, struct pw_talk_m
         *ret_message = (struct pw_talk_message){ .kind = (enum pw_talk_kind)head.kind,
                                                  .number = le64toh(head.number),
                                                  .id = { le64toh(head.place), le32toh(head.epoch), le32toh(head.generation) } };
+        ret_message->host = le32toh(head.host);
         get_known(&at, &head, &ret_message->known);
         ret_message->tenant = take(&at, head.tenant_bytes);
         ret_message->ids = take(&at, le16toh(head.ids) * PW_TALK_ID_BYTES);

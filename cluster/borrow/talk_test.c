@@ -25,6 +25,7 @@ static const struct pw_talk_message messages[] = {
         { .kind = PW_TALK_SEARCH, .number = 4, .ids = { ids, sizeof ids } },
         { .kind = PW_TALK_FOUND, .number = 4, .ids = { ids, PW_TALK_ID_BYTES } },
         { .kind = PW_TALK_FOUND, .number = 4 },
+        { .kind = PW_TALK_DRAINS, .host = 0x10203 },
 };
 
 static void same_bytes(struct pw_talk_bytes a, struct pw_talk_bytes b)
@@ -46,6 +47,7 @@ static void test_there_and_back(void **state)
                 assert_int_equal(pw_talk_decode(frame->data, frame->bytes, &back, NULL), PW_OK);
                 assert_int_equal(back.kind, messages[i].kind);
                 assert_int_equal(back.number, messages[i].number);
+                assert_int_equal(back.host, messages[i].host);
                 assert_true(pw_id_equal(back.id, messages[i].id));
                 assert_int_equal(back.known.state, messages[i].known.state);
                 assert_int_equal(back.known.status, messages[i].known.status);
@@ -103,14 +105,17 @@ static void test_wrong(void **state)
 {
         static const struct { uint32_t message, at; uint8_t value; const char *says; } wrong[] = {
                 { 0, 0, 2, "a message between hosts of version 2, this is 1" },
-                { 0, 2, 7, "a message between hosts of kind 7, state 0, form 0 and dtype 0" },
+                { 0, 2, 8, "a message between hosts of kind 8, state 0, form 0 and dtype 0" },
                 { 3, 7, 99, "a message between hosts of kind 2, state 2, form 0 and dtype 99" },
-                { 3, 40, 9, "a message between hosts of rank 9, 0 ids, 0 bytes of a value and 0 of text in 64" },
+                { 3, 40, 9, "a message between hosts of rank 9, 0 ids, 0 bytes of a value and 0 of text in 72" },
                 { 0, 8, 0, "a message between hosts of kind 1 says what such have not, or not all that they have" },
                 { 4, 32, 6, "a message between hosts of kind 2 says what such have not, or not all that they have" },
                 { 8, 16, 1, "a message between hosts of kind 4 says what such have not, or not all that they have" },
-                { 6, 49, 0, "a message between hosts with a zero in its text" },
-                { 0, 50, 0, "a message between hosts with a zero in its text" },
+                { 8, 48, 1, "a message between hosts of kind 4 says what such have not, or not all that they have" },
+                { 12, 8, 1, "a message between hosts of kind 7 says what such have not, or not all that they have" },
+                { 12, 52, 1, "a message between hosts of kind 7 says what such have not, or not all that they have" },
+                { 6, 57, 0, "a message between hosts with a zero in its text" },
+                { 0, 58, 0, "a message between hosts with a zero in its text" },
         };
         struct pw_error err;
 

@@ -285,6 +285,14 @@ static void renewed(const struct pw_borrow_action *action)
                 pw_pulling_renewed(borrowed->pulling, action->host);
 }
 
+static void fetch(const struct pw_borrow_action *action)
+{
+        const struct pw_borrowed *borrowed = place_of(action->proxy);
+
+        if (borrowed)
+                pw_fetching_wanted(borrowed->peers->daemon, borrowed->number);
+}
+
 static void want(struct pw_peers *peers, uint32_t number)
 {
         const struct pw_host *host = pw_hosts_get(&peers->hosts, number);
@@ -301,6 +309,7 @@ static void act(struct pw_peers *peers, const struct pw_borrow_action *action)
         case PW_BORROW_MAKE: make(peers, action); break;
         case PW_BORROW_ANSWER: answer(peers, action); break;
         case PW_BORROW_TELL: tell(action); break;
+        case PW_BORROW_FETCH: fetch(action); break;
         case PW_BORROW_LOSE: lose(action); break;
         case PW_BORROW_RENEWED: renewed(action); break;
         }

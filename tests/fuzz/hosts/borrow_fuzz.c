@@ -60,7 +60,7 @@ static void borrow_acts(struct two *two)
                 case PW_BORROW_SEND: pw_link_frame_free(action.frame); break;
                 case PW_BORROW_WANT: break;
                 case PW_BORROW_MAKE: make(two, action.proxy); break;
-                case PW_BORROW_TELL: case PW_BORROW_RENEWED: case PW_BORROW_LOSE:
+                case PW_BORROW_TELL: case PW_BORROW_RENEWED: case PW_BORROW_FETCH: case PW_BORROW_LOSE:
                         must(slot_of(two, action.proxy), "a slot that is not there");
                         break;
                 case PW_BORROW_ANSWER:
@@ -122,6 +122,8 @@ static void hear(struct two *two)
         enum pw_status status;
 
         message.known = take_known(two);
+        if (message.kind == PW_TALK_DRAINS)
+                message.host = 1 + (uint32_t)fuzz_take(&two->bytes, 1) % (PEERS + 1);
         if (message.kind == PW_TALK_OPEN)
                 message.id = take_id(two);
         if (message.kind == PW_TALK_FOUND || message.kind == PW_TALK_SEARCH) {

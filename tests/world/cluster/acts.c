@@ -26,7 +26,8 @@ static void answer(uint32_t own, const struct pw_borrow_action *action)
         hosts_must(action->proxy || err.status != PW_OK, "an answer without an error");
         if (object)
                 object->refs++, object->free_at_us = 0;
-        world->answered(own, action->opener, object, &err);
+        if (!store_taken(own, action->opener, object, &err))
+                world->answered(own, action->opener, object, &err);
 }
 
 static bool borrow_acts(uint32_t own)
@@ -43,6 +44,7 @@ static bool borrow_acts(uint32_t own)
         case PW_BORROW_ANSWER: answer(own, &action); break;
         case PW_BORROW_TELL: store_tell(own, &action); break;
         case PW_BORROW_RENEWED: world->renewed++; break;
+        case PW_BORROW_FETCH: store_fetch(own, &action); break;
         case PW_BORROW_LOSE: store_lose(own, &action); break;
         }
         return true;
@@ -80,6 +82,31 @@ static bool lend_acts(uint32_t own)
         return true;
 }
 
+static bool drain_acts(uint32_t own)
+{
+        struct host *host = &world->hosts[own];
+        struct pw_talk_message message = { .kind = PW_TALK_DRAINS };
+        struct pw_drain_action action;
+
+        if (!pw_drain_next(host->drain, &action))
+                return false;
+        message.host = action.successor;
+        if (action.kind == PW_DRAIN_SAY)
+                send_frame(own, action.host, pw_talk_encode(&message));
+        else
+                host->drained += action.status == PW_OK;
+        return true;
+}
+
+void hosts_drain(uint32_t own, uint32_t to)
+{
+        struct pw_drain_request request = { ++world->takers, to, pw_lend_count(world->hosts[own].lend),
+                                            world->now_us + 60 * SECOND };
+
+        (void)!pw_drain_begin(world->hosts[own].drain, &request, NULL); /* nobody may be there */
+        hosts_act(own);
+}
+
 void hosts_act(uint32_t own)
 {
         struct host *host = &world->hosts[own];
@@ -91,4 +118,7 @@ void hosts_act(uint32_t own)
                         pw_borrow_freed(host->borrow, host->unmade);
                 host->unmade = NULL;
         } while (borrow_acts(own));
+        pw_drain_held(host->drain, pw_lend_count(world->hosts[own].lend));
+        while (drain_acts(own))
+                ;
 }

@@ -1,10 +1,11 @@
 /* Hosts that borrow of each other, by seeds: clients put, open, read, hand ids on by channels of their own, drop and die;
- * connections are late, break and are blocked in any direction; hosts stop, for up to a minute, are killed and started again.
+ * connections are late, break and are blocked in any direction; hosts stop, for up to a minute, drain, are killed, started again.
  * PW_SEED=n plays that one, PW_BORROW_SEEDS=n so many; PW_BORROW_TRACE=1 prints what changes.
  *
  * After each event: what a host has borrowed in a term is held for it at its lender; a slot is what its proxy is; what is ready
- * stays so, and is what was put; who opened is answered by his deadline, and not that it is gone or lost without a cause. Once
- * nothing disturbs them any more, ids are good again, and when everybody has dropped what he had nothing is left anywhere. */
+ * stays so, and is what was put; what ends after it has drained takes nothing along; who opened is answered by his deadline, and
+ * not that it is gone or lost without a cause. Once nothing disturbs them any more, ids are good again, and when everybody has
+ * dropped what he had nothing is left anywhere. */
 #include "tests/world/cluster/clients.h"
 
 #define STEPS 1200u
@@ -17,6 +18,7 @@
 static const enum object_state slots[PW_PROXY_STATES] = {
         [PW_PROXY_PENDING] = OBJECT_PENDING, [PW_PROXY_ELSEWHERE] = OBJECT_ELSEWHERE, [PW_PROXY_WHOLE] = OBJECT_READY,
         [PW_PROXY_ENDED] = OBJECT_LOST, [PW_PROXY_ALONE] = OBJECT_READY, [PW_PROXY_RENEWING] = OBJECT_READY,
+        [PW_PROXY_MOVING] = OBJECT_ELSEWHERE, [PW_PROXY_FOLLOWING] = OBJECT_ELSEWHERE,
         [PW_PROXY_LOST] = OBJECT_LOST,
 };
 
@@ -32,7 +34,8 @@ static void check_proxy(void *context, const struct pw_proxy_row *row)
         hosts_must(object->state == slots[row->state] || (object->state == OBJECT_FAILED && slots[row->state] == OBJECT_READY),
                    "a slot is not what its proxy is");
         hosts_must(object->state != OBJECT_READY || object->value == object->thing->value, "a value that was not put");
-        if (!row->number || row->state == PW_PROXY_RENEWING || !world->hosts[row->lender].lend ||
+        if (!row->number || row->state == PW_PROXY_RENEWING || row->state == PW_PROXY_FOLLOWING ||
+            !world->hosts[row->lender].lend ||
             !hosts_in_one_term(host, row->lender))
                 return;
         held = store_held_for(row->lender, host, row->number);
@@ -87,6 +90,12 @@ static void kill_host(uint32_t host)
                 return;
         for (uint32_t number = 0; number < CLIENTS; number++)
                 client_die(host, number, true);
+        if (pw_drain_state(world->hosts[host].drain) == PW_DRAIN_DRAINED) {
+                for (uint32_t other = 1; other <= world->count; other++)
+                        if (hosts_in_one_term(host, other))
+                                world->hosts[host].ended_well[other] = world->hosts[host].epoch;
+                play.drained++;
+        }
         hosts_kill(host);
         play.dead_until_us[host] = world->now_us + hosts_below(8 * SECOND);
 }
@@ -111,6 +120,12 @@ static void disturb(void)
                         block(a, b);
                 break;
         case 6: if (hosts_below(3) == 0) kill_host(a); break;
+        case 7: if (host_is_up(a)) hosts_drain(a, hosts_below(2) ? b : 0); break;
+        case 8: case 9:
+                for (a = 1; a <= world->count; a++)
+                        if (host_is_up(a) && pw_drain_state(world->hosts[a].drain) == PW_DRAIN_DRAINED && hosts_below(2))
+                                kill_host(a);
+                break;
         default: break;
         }
         for (uint32_t host = 1; host <= world->count; host++)
@@ -175,6 +190,8 @@ static void decide_all(void)
                         }
 }
 
+static bool drains(uint32_t host) { return pw_drain_state(world->hosts[host].drain) != PW_DRAIN_NONE; }
+
 static void check_renewed(void *context, const struct pw_proxy_row *row)
 {
         const struct object *object = row->place;
@@ -182,7 +199,8 @@ static void check_renewed(void *context, const struct pw_proxy_row *row)
 
         (void)context;
         hosts_must(row->state >= PW_PROXY_PENDING && row->state != PW_PROXY_RENEWING, "an open that does not end");
-        hosts_must(row->state != PW_PROXY_ALONE || !object->thing->is_there, "a replica that its home does not know of");
+        hosts_must(row->state != PW_PROXY_ALONE || !object->thing->is_there || drains(home),
+                   "a replica that its home does not know of");
         play.alone += row->state == PW_PROXY_ALONE && world->hosts[home].epoch != row->id.epoch;
 }
 
@@ -285,10 +303,13 @@ static void test_seeds(void **state)
         (void)state;
         for (uint64_t seed = first; seed < first + count; seed++)
                 play_one(seed, 2 + (uint32_t)(seed % 6), STEPS);
-        print_message("%lu plays: %lu opens had, %lu gone, %lu lost, %lu overdue; %lu reads, %lu replicas of lost hosts\n",
+        print_message("%lu plays: %lu opens had, %lu gone, %lu lost, %lu overdue; %lu reads, %lu replicas of lost hosts, %lu hosts "
+                      "drained\n",
                       (unsigned long)count, (unsigned long)play.had, (unsigned long)play.gone, (unsigned long)play.lost,
-                      (unsigned long)play.overdue, (unsigned long)play.reads, (unsigned long)play.alone);
-        assert_true(one || (play.had > 20 * count && play.gone > count && play.lost > count && play.reads > 10 * count));
+                      (unsigned long)play.overdue, (unsigned long)play.reads, (unsigned long)play.alone,
+                      (unsigned long)play.drained);
+        assert_true(one || (play.had > 20 * count && play.gone > count && play.lost > count && play.reads > 10 * count &&
+                           play.drained > count / 4));
 }
 
 /* Many hosts; most of them never meet. */

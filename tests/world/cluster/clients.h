@@ -24,7 +24,7 @@ struct play {
         struct passing passings[PASSINGS];
         uint64_t dead_until_us[HOSTS_MAX];
         uint64_t openers;
-        uint64_t had, gone, lost, overdue, alone, reads; /* so often */
+        uint64_t had, gone, lost, overdue, alone, reads, drained; /* so often */
 };
 extern struct play play;
 

@@ -52,6 +52,8 @@ void hosts_start(uint32_t number)
         assert_int_equal(pw_lend_new(&observers[number], &host->lend, NULL), PW_OK);
         assert_int_equal(pw_borrow_new(&(struct pw_borrow_params){ .own = number, .lease_us = LEASE_US,
                                                                    .observer = &observers[number] }, &host->borrow, NULL), PW_OK);
+        assert_int_equal(pw_drain_new(&(struct pw_drain_params){ number, &observers[number] }, &host->drain, NULL), PW_OK);
+        host->drained = 0;
         for (uint32_t other = 1; other <= world->count; other++) {
                 struct pw_link_params params = { .own = number, .host = other, .own_epoch = host->epoch, .lease_us = LEASE_US,
                                                  .beat_us = SECOND / 2, .window = 4, .kept_bytes_max = 1 << 24,
@@ -190,6 +192,7 @@ static void term_ended(uint32_t own, uint32_t other)
         host->since_us[other] = UINT64_MAX;
         pw_borrow_ended(host->borrow, other);
         pw_lend_ended(host->lend, other);
+        pw_drain_ended(host->drain, other);
         hosts_act(own);
 }
 
@@ -210,6 +213,8 @@ static bool meet(struct connection *connection, uint32_t side, const struct pw_l
                 if (it != connection && (side == 1 || it->number[side] || it->called_by[side]))
                         shut(it, side);
         connection->number[side] = met.connection;
+        if (host->since_us[other] == UINT64_MAX)
+                hosts_must(pw_drain_met(host->drain, other, NULL) == PW_OK, "no memory to meet");
         host->since_us[other] = pw_min_u64(host->since_us[other], world->now_us);
         hosts_must(pw_borrow_met(host->borrow, other, peer->epoch, NULL) == PW_OK, "no memory to meet");
         hosts_act(own);
@@ -229,6 +234,8 @@ static void read_message(uint32_t own, uint32_t other, const struct item *item)
                 hosts_must(pw_lend_receive(host->lend, other, &message, &err) == PW_OK, err.text);
         else
                 hosts_must(pw_borrow_receive(host->borrow, other, &message, &err) == PW_OK, err.text);
+        if (message.kind == PW_TALK_DRAINS)
+                pw_drain_heard(host->drain, other);
         hosts_act(own);
 }
 
@@ -337,6 +344,7 @@ static void turn(uint32_t own)
         store_turn(own);
         (void)pw_borrow_turn(host->borrow, world->now_us, world->calm ? 4 : hosts_below(4) == 0);
         hosts_act(own);
+        pw_drain_turn(host->drain, world->now_us);
         (void)pw_lend_turn(host->lend, world->calm ? 4 : hosts_below(4) == 0);
         hosts_act(own);
         for (uint32_t other = 1; other <= world->count; other++)
@@ -349,7 +357,7 @@ static void turn(uint32_t own)
 static uint64_t next_us(uint32_t own)
 {
         struct host *host = &world->hosts[own];
-        uint64_t at_us = pw_min_u64(pw_borrow_next_us(host->borrow), store_next_us(own));
+        uint64_t at_us = pw_min_u64(pw_min_u64(pw_borrow_next_us(host->borrow), store_next_us(own)), pw_drain_next_us(host->drain));
 
         for (uint32_t other = 1; other <= world->count; other++)
                 if (other != own)
@@ -413,6 +421,7 @@ void hosts_kill(uint32_t number)
                         }
         pw_borrow_free(host->borrow);
         pw_lend_free(host->lend);
+        pw_drain_free(host->drain);
         host->borrow = NULL;
         host->lend = NULL;
         for (uint32_t other = 1; other <= world->count; other++) {

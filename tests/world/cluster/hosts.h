@@ -5,6 +5,7 @@
 
 #include "cluster/borrow/borrow.h"
 #include "cluster/borrow/lend.h"
+#include "cluster/drain/drain.h"
 #include "cluster/link/link.h"
 
 #include <setjmp.h>
@@ -37,7 +38,13 @@ struct object {
         uint64_t free_at_us, pull_at_us; /* 0: not */
 };
 /* What the store holds for a session of the lender's. object NULL: it has not answered yet. */
-struct held { struct pw_list link; uint64_t session, number, at_us; struct pw_id id; struct object *object; };
+struct held {
+        struct pw_list link;
+        uint64_t session, number, at_us, opener; /* opener: not 0: this host opens it itself, to lend it */
+        struct pw_id id;
+        struct object *object, *taken; /* taken: what it has opened for that */
+};
+#define TAKERS (UINT64_C(1) << 60) /* their openers are above */
 
 struct item {
         struct pw_list link;
@@ -61,6 +68,9 @@ struct host {
         struct pw_link *links[HOSTS_MAX];
         struct pw_borrow *borrow;
         struct pw_lend *lend;
+        struct pw_drain *drain;
+        uint64_t drained;              /* so often who asked was told so */
+        uint32_t ended_well[HOSTS_MAX]; /* the last epoch that it ended in after it had drained, in one term with another one */
         struct pw_list objects, held;
         struct pw_proxy *unmade;       /* its slot could not be made */
         uint64_t stopped_until_us;
@@ -75,6 +85,7 @@ struct hosts {
         struct pw_list connections[HOSTS_MAX][HOSTS_MAX]; /* of two: the lower number first */
         struct pw_list things;
         bool calm;
+        uint64_t takers;
         uint64_t renewed; /* replicas that their homes hold again */
         char trace[8192];
         /* Who opened has an answer: the object, or why not. */
@@ -88,6 +99,7 @@ void hosts_begin(uint64_t seed, uint32_t count);
 void hosts_done(void);
 void hosts_start(uint32_t host); /* in a higher epoch than before */
 void hosts_kill(uint32_t host);  /* its process; what it had is gone */
+void hosts_drain(uint32_t host, uint32_t to); /* as an operator asks; `to` 0: to whomever */
 void hosts_break(uint32_t a, uint32_t b); /* each connection of the two */
 void hosts_expect(const char *trace); /* so proxies and loans have changed since it was asked last */
 /* Until then, or until something is due before; what happened then is done. */
@@ -107,6 +119,8 @@ struct object *store_find(uint32_t host, struct pw_id id);
 uint64_t store_value(const struct pw_talk_known *known);
 void store_make(uint32_t host, const struct pw_borrow_action *action);
 void store_tell(uint32_t host, const struct pw_borrow_action *action);
+void store_fetch(uint32_t host, const struct pw_borrow_action *action);
+bool store_taken(uint32_t host, uint64_t opener, struct object *object, const struct pw_error *err); /* false: not a taker's */
 void store_lose(uint32_t host, const struct pw_borrow_action *action);
 void store_hold(uint32_t host, const struct pw_lend_action *action);
 void store_unhold(uint32_t host, const struct pw_lend_action *action);

@@ -158,7 +158,7 @@ static bool borrow_acts(uint32_t host)
         case PW_BORROW_RENEWED: pw_pull_renewed(at(host)->pulls, at(host)->pull, action.host); break;
         case PW_BORROW_ANSWER: note("%u: %s\n", host, action.proxy ? "opened" : pw_status_name(action.status)); break;
         case PW_BORROW_LOSE: note("%u: lost\n", host); break;
-        case PW_BORROW_WANT: case PW_BORROW_TELL: break;
+        case PW_BORROW_WANT: case PW_BORROW_TELL: case PW_BORROW_FETCH: break;
         }
         return true;
 }

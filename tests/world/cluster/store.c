@@ -212,18 +212,69 @@ void store_tell(uint32_t number, const struct pw_borrow_action *action)
         become(object, action->known);
 }
 
+void store_fetch(uint32_t number, const struct pw_borrow_action *action) { store_read(number, object_of(action)); }
+
 void store_lose(uint32_t number, const struct pw_borrow_action *action)
 {
         struct object *object = object_of(action);
 
-        (void)number;
         hosts_must(object->state == OBJECT_PENDING || object->state == OBJECT_ELSEWHERE, "a value that is here is lost");
         hosts_must(action->status == PW_HOST_LOST && action->epoch, "lost, and nobody says whom");
+        hosts_must(host_of(action->host)->ended_well[number] != action->epoch, "lost with a host that had drained");
         object->state = OBJECT_LOST;
         object->status = PW_HOST_LOST;
 }
 
 /* --- what is lent ----------------------------------------------------------------------------------------------------------- */
+
+/* This host takes over from another one: what it is to lend, and has not whole, it opens itself. True: it does, then answers. */
+static bool take(uint32_t number, struct held *held)
+{
+        struct host *host = host_of(number);
+        struct thing *thing;
+
+        if (held->opener || pw_id_host(held->id) == number || !pw_borrow_takes_over(host->borrow))
+                return false;
+        if (pw_borrow_whole(host->borrow, held->id, (struct pw_talk_bytes){ TENANT, strlen(TENANT) }))
+                return false;
+        pw_list_each(&world->things, thing, struct thing, link) {
+                enum pw_status status;
+
+                if (!pw_id_equal(thing->id, held->id))
+                        continue;
+                held->at_us = 0;
+                held->opener = TAKERS + ++world->takers;
+                status = store_open(number, thing, held->opener, world->now_us + 30 * SECOND, &held->taken);
+                if (status == PW_NOT_READY)
+                        return true;
+                held->at_us = world->now_us + 1;
+                return status == PW_OK;
+        }
+        return false;
+}
+
+bool store_taken(uint32_t number, uint64_t opener, struct object *object, const struct pw_error *err)
+{
+        struct held *held;
+
+        (void)err;
+        pw_list_each(&host_of(number)->held, held, struct held, link)
+                if (held->opener == opener) {
+                        held->taken = object;
+                        held->at_us = world->now_us + 1;
+                }
+        return opener > TAKERS;
+}
+
+/* It waits for the bytes of what it has opened; what is not decided it does not lend: its home does. */
+static bool waits(uint32_t number, struct held *held)
+{
+        if (!held->taken || held->taken->state != OBJECT_ELSEWHERE)
+                return false;
+        store_read(number, held->taken);
+        held->at_us = world->now_us + 10000;
+        return true;
+}
 
 static void answer_hold(uint32_t number, struct held *held)
 {
@@ -233,6 +284,8 @@ static void answer_hold(uint32_t number, struct held *held)
         struct pw_proxy_row row;
         struct pw_proxy *proxy;
 
+        if (take(number, held) || waits(number, held))
+                return;
         if (pw_id_host(held->id) == number && held->id.epoch == host->epoch)
                 object = store_find(number, held->id);
         else if ((proxy = pw_borrow_whole(host->borrow, held->id, (struct pw_talk_bytes){ TENANT, strlen(TENANT) }))) {
@@ -248,6 +301,9 @@ static void answer_hold(uint32_t number, struct held *held)
                 known = known_of(object);
         }
         hosts_must(pw_lend_held(host->lend, held->session, held->number, &known, NULL) == PW_OK, "no memory");
+        if (held->taken)
+                store_drop(number, held->taken);
+        held->taken = NULL;
         if (!object) {
                 pw_list_remove(&held->link);
                 free(held);
