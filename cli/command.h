@@ -17,6 +17,7 @@ struct pw_command_settings {
         bool json, help;
         const char *dtype, *dims; /* of a value: put, run */
         const char *name;         /* put */
+        const char *to;           /* drain; NULL: whichever is there */
         uint64_t ttl_us;     /* put; PW_NOT_GIVEN */
         const char *output; /* get, trace */
         uint64_t timeout_us; /* put, there PW_NOT_GIVEN; get, wait, move */
@@ -65,6 +66,7 @@ enum pw_status pw_command_wait(struct pw_invocation *invocation, struct pw_error
 enum pw_status pw_command_put(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_get(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_cancel(struct pw_invocation *invocation, struct pw_error *ret_err);
+enum pw_status pw_command_drain(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_move(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_transfer(struct pw_invocation *invocation, struct pw_error *ret_err);
 enum pw_status pw_command_free(struct pw_invocation *invocation, struct pw_error *ret_err);

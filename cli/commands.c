@@ -90,6 +90,12 @@ static const struct pw_option free_options[] = {
         { "force", 0, PW_OPTION_FLAG, AT(force), NULL, NULL, "Drop the references of sessions, too." },
         COMMON_OPTIONS,
 };
+static const struct pw_option drain_options[] = {
+        { "to", 0, PW_OPTION_TEXT, AT(to), NULL, "HOST", "Who takes over. Where it is not given: the next host that is there." },
+        { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "10min", "DURATION",
+          "How long to wait until it has drained. It goes on after that." },
+        COMMON_OPTIONS,
+};
 static const struct pw_option move_options[] = {
         { "devices", 'd', PW_OPTION_COUNT, AT(devices), "0", "N", "To N devices. 0: to host memory." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "0", "N", "Of N islands. 0: of as few as possible." },
@@ -137,6 +143,7 @@ static const struct pw_column status_columns[] = {
 static const struct pw_column host_columns[] = {
         { .key = "host" }, { .key = "name" }, { .key = "epoch", .format = PW_CELL_HEX }, { .key = "link" }, { .key = "term" },
         { .key = "since_us", .heading = "for", .format = PW_CELL_DURATION },
+        { .key = "drain" },
         { .key = "heard_us", .heading = "heard before", .format = PW_CELL_DURATION },
         { .key = "round_us", .heading = "round trip", .format = PW_CELL_DURATION },
         { .key = "bytes_out", .heading = "said", .format = PW_CELL_SIZE },
@@ -144,6 +151,7 @@ static const struct pw_column host_columns[] = {
         { .key = "bulk_out", .heading = "values sent", .format = PW_CELL_SIZE },
         { .key = "bulk_in", .heading = "received", .format = PW_CELL_SIZE }, { .key = "address", .whole = true },
 };
+static const struct pw_column drain_columns[] = { { .key = "drained" } };
 static const struct pw_column device_columns[] = {
         { .key = "device" }, { .key = "kind" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },
         { .key = "capacity", .format = PW_CELL_SIZE }, { .key = "used", .format = PW_CELL_SIZE },
@@ -253,6 +261,10 @@ const struct pw_command pw_commands[] = {
           FORM_NOTES(run_columns, run_notes), { 0 } },
         { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",
           pw_command_survey, OPTIONS("gangs", gang_list_options), FORM(gang_columns), FORM(gang_columns) },
+        { "drain", "HOST", 1, 1,
+          "Have others take over what they hold of this host, so that it may end. HOST is its name, or h1. It takes no new work "
+          "from then on, until it is started again.",
+          pw_command_drain, OPTIONS("drain", drain_options), FORM(drain_columns), { 0 } },
         { "cancel", "ID|NAME|run N", 1, 2,
           "Cancel a run, by number or by an object that it makes. What has begun of it goes on, unseen.",
           pw_command_cancel, OPTIONS("cancel", common_options), FORM(cancel_columns), { 0 } },

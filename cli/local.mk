@@ -1,8 +1,8 @@
 # The `pathways` command. cli/libcli.la is all of it but main(), for the tests beside the files.
 noinst_LTLIBRARIES += cli/libcli.la
-cli_libcli_la_SOURCES = cli/cancel.c cli/chrome.c cli/commands.c cli/completion.c cli/inspect.c cli/list.c cli/memory.c \
-	cli/move.c cli/object.c cli/print/form.c cli/print/grid.c cli/print/json.c cli/print/output.c cli/print/watch.c cli/run.c \
-	cli/top.c cli/trace.c cli/transfer.c cli/usage.c cli/value.c cli/wait.c
+cli_libcli_la_SOURCES = cli/act/cancel.c cli/act/drain.c cli/act/move.c cli/act/transfer.c cli/chrome.c cli/commands.c \
+	cli/completion.c cli/inspect.c cli/list.c cli/memory.c cli/object.c cli/print/form.c cli/print/grid.c cli/print/json.c \
+	cli/print/output.c cli/print/watch.c cli/run.c cli/top.c cli/trace.c cli/usage.c cli/value.c cli/wait.c
 cli_libcli_la_LIBADD = libclient/libclient.la $(JANSSON_LIBS) $(NCURSES_LIBS)
 noinst_HEADERS += cli/chrome.h cli/command.h cli/deadline.h cli/print/form.h cli/print/grid.h cli/print/output.h cli/print/watch.h \
 	cli/usage.h

@@ -305,6 +305,7 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
         daemon->loop.settle = pw_effects;
         pw_loop_init(&daemon->loop);
         daemon->clients.observer = &pw_inspect_observer;
+        daemon->registry.tenancy = &pw_tenants_by_name;
         pw_clients_init(&daemon->clients);
         pw_memory_init(&daemon->memory);
         pw_work_init(&daemon->work);

@@ -35,6 +35,11 @@ PW_MUST_CHECK enum pw_status pw_listing_join(struct pw_listing *listing, struct 
 /* Cancel the run that makes an object, or the run of a number. Errors: PW_NOT_FOUND, PW_GONE, PW_INVALID. cancel.c */
 PW_MUST_CHECK enum pw_status pw_cancel_object(struct pw_session *session, struct pw_id id, struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_cancel_run(struct pw_session *session, uint64_t run, struct pw_error *ret_err);
+/* Drain a host, as operators may: others take over what they hold of it, `to` (NULL: whichever is there) in place of it. Errors:
+ * PW_DEADLINE (it goes on), PW_NOT_FOUND, PW_DENIED, PW_BUSY, PW_INVALID, PW_UNSUPPORTED, PW_DAEMON_GONE.
+ * Blocks: until nobody holds anything there any more; timeout_us at most, negative: for ever. */
+PW_MUST_CHECK enum pw_status pw_drain_host(struct pw_session *session, const char *host, const char *to, int64_t timeout_us,
+                                           struct pw_error *ret_err);
 /* Drop names and leases of an object (force: every reference). Errors: PW_NOT_FOUND, PW_DENIED. */
 /* As pw_name(), for `ttl_us`: then the name goes. */
 PW_MUST_CHECK enum pw_status pw_name_for(struct pw_future *future, const char *name, int64_t ttl_us, struct pw_error *ret_err);

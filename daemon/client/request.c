@@ -15,6 +15,7 @@
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
 #include "daemon/module/module.h"
+#include "daemon/peer/draining.h"
 #include "daemon/session/object.h"
 #include "daemon/session/output.h"
 #include "daemon/work/cancel.h"
@@ -198,6 +199,13 @@ static void take_object_fetch(struct pw_dsession *session, const Pathways__Wire_
         pw_foreign_fetch(session, request->id, request->object_fetch);
 }
 
+static void take_drain(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        const Pathways__Wire__Drain *drain = request->drain;
+
+        pw_draining_begin(session, &(struct pw_draining_request){ request->id, drain->host, drain->to, drain->timeout_us });
+}
+
 static void take_move(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         pw_move_request(session, request->id, request->move);
@@ -225,17 +233,18 @@ static const struct handler {
 } handlers[] = {
 #define CLIENT (1u << PW_ROLE_CLIENT)
 #define CHILD (1u << PW_ROLE_EXECUTOR | 1u << PW_ROLE_DESCRIBER)
+#define WORK (1u << 31) /* new work: not where the host drains */
         { PATHWAYS__WIRE__REQUEST__BODY_HELLO, 1u << PW_ROLE_NONE, take_hello },
-        { PATHWAYS__WIRE__REQUEST__BODY_ROOM, CLIENT, take_room },
-        { PATHWAYS__WIRE__REQUEST__BODY_FREEZE, CLIENT, take_freeze },
+        { PATHWAYS__WIRE__REQUEST__BODY_ROOM, CLIENT | WORK, take_room },
+        { PATHWAYS__WIRE__REQUEST__BODY_FREEZE, CLIENT | WORK, take_freeze },
         { PATHWAYS__WIRE__REQUEST__BODY_SEGMENT, CLIENT | CHILD, take_segment },
         { PATHWAYS__WIRE__REQUEST__BODY_LANE_END, CLIENT, take_lane_end },
         { PATHWAYS__WIRE__REQUEST__BODY_LEAVE, CLIENT, take_leave },
-        { PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN, CLIENT, take_slice_open },
+        { PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN, CLIENT | WORK, take_slice_open },
         { PATHWAYS__WIRE__REQUEST__BODY_SLICE_CLOSE, CLIENT, take_slice_close },
         { PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_COMPILE, CLIENT, take_compile },
         { PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_FREE, CLIENT, take_program_free },
-        { PATHWAYS__WIRE__REQUEST__BODY_NAME_BIND, CLIENT, take_name_bind },
+        { PATHWAYS__WIRE__REQUEST__BODY_NAME_BIND, CLIENT | WORK, take_name_bind },
         { PATHWAYS__WIRE__REQUEST__BODY_NAME_REMOVE, CLIENT, take_name_remove },
         { PATHWAYS__WIRE__REQUEST__BODY_NAME_LOOKUP, CLIENT, take_name_lookup },
         { PATHWAYS__WIRE__REQUEST__BODY_LEASE, CLIENT, take_lease },
@@ -244,11 +253,22 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_OBJECT_OPEN, CLIENT, take_object_open },
         { PATHWAYS__WIRE__REQUEST__BODY_OBJECT_FETCH, CLIENT, take_object_fetch },
         { PATHWAYS__WIRE__REQUEST__BODY_CANCEL, CLIENT, take_cancel },
+        { PATHWAYS__WIRE__REQUEST__BODY_DRAIN, CLIENT, take_drain },
         { PATHWAYS__WIRE__REQUEST__BODY_MOVE, CLIENT, take_move },
         { PATHWAYS__WIRE__REQUEST__BODY_LIST, CLIENT, take_list },
         { PATHWAYS__WIRE__REQUEST__BODY_TRACE, CLIENT, take_trace },
         { PATHWAYS__WIRE__REQUEST__BODY_MODULE, CHILD, take_module },
 };
+
+static void serve(struct pw_dsession *session, const Pathways__Wire__Request *request, const struct handler *handler)
+{
+        struct pw_error err;
+
+        if (handler->roles & WORK && pw_draining_check(session->daemon, &err) != PW_OK)
+                pw_session_reply_error(session, request->id, err.status, err.text);
+        else
+                handler->take(session, request);
+}
 
 static void dispatch(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
@@ -256,7 +276,7 @@ static void dispatch(struct pw_dsession *session, const Pathways__Wire__Request 
                 if (handlers[i].body != request->body_case)
                         continue;
                 if (handlers[i].roles & 1u << session->role)
-                        handlers[i].take(session, request);
+                        serve(session, request, &handlers[i]);
                 else
                         pw_session_reply_error(session, request->id, session->role == PW_ROLE_NONE ? PW_PROTOCOL : PW_DENIED,
                                                session->role == PW_ROLE_NONE ? "Hello comes first" : "not a request of this role");

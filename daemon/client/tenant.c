@@ -212,6 +212,45 @@ enum pw_status pw_tenant_begin(struct pw_daemon *daemon, struct pw_tenant *tenan
         return PW_OK;
 }
 
+/* --- of whom nobody is here ------------------------------------------------------------------------------------------------- */
+
+static enum pw_status uid_of(const struct pw_daemon *daemon, const char *name, uid_t *ret_uid, struct pw_error *ret_err)
+{
+        char buffer[4096];
+        struct passwd entry, *found = NULL;
+        const struct pw_tenant *tenant;
+
+        for (uint32_t i = 0; (tenant = pw_table_next(&daemon->registry.tenants, &i));)
+                if (!strcmp(tenant->name, name)) {
+                        *ret_uid = tenant->uid;
+                        return PW_OK;
+                }
+        if (getpwnam_r(name, &entry, buffer, sizeof buffer, &found) != 0 || !found)
+                return pw_error_set(ret_err, PW_DENIED, "tenant %s: this host has no user of that name", name);
+        *ret_uid = entry.pw_uid;
+        return PW_OK;
+}
+
+static enum pw_status enter(struct pw_daemon *daemon, const char *name, struct pw_tenant **ret_tenant, struct pw_error *ret_err)
+{
+        struct pw_tenant *tenant;
+        uid_t uid;
+        enum pw_status status = uid_of(daemon, name, &uid, ret_err);
+
+        if (status == PW_OK)
+                status = pw_tenant_connect(daemon, uid, &tenant, ret_err);
+        if (status != PW_OK)
+                return status;
+        status = pw_tenant_begin(daemon, tenant, ret_err);
+        if (status == PW_OK)
+                *ret_tenant = tenant;
+        else
+                pw_tenant_disconnect(daemon, tenant);
+        return status;
+}
+
+const struct pw_tenancy pw_tenants_by_name = { enter, pw_tenant_disconnect };
+
 void pw_tenants_done(struct pw_daemon *daemon)
 {
         struct pw_tenant *tenant;

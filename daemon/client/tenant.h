@@ -14,5 +14,6 @@ void pw_tenant_disconnect(struct pw_daemon *daemon, struct pw_tenant *tenant);
  * shape functions answered end with it. */
 PW_MUST_CHECK enum pw_status pw_tenant_begin(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_error *ret_err);
 void pw_tenants_done(struct pw_daemon *daemon);
+extern const struct pw_tenancy pw_tenants_by_name;
 
 #endif

@@ -1,7 +1,18 @@
 /* The hosts of the cluster, as this one knows them. */
 #include "base/memory.h"
 #include "daemon/inspect/list.h"
+#include "daemon/peer/draining.h"
 #include "daemon/peer/peers.h"
+
+/* Nothing, where it does not. */
+static void say_drain(struct pw_lister *lister, uint32_t host)
+{
+        bool is_done;
+        uint32_t successor = pw_draining_successor(lister->daemon, host, &is_done);
+
+        if (successor)
+                pw_rows_text(lister->rows, "drain", "%s to h%u", is_done ? "drained" : "draining", successor);
+}
 
 static void host_row(void *context, const struct pw_host_seen *seen)
 {
@@ -26,6 +37,7 @@ static void host_row(void *context, const struct pw_host_seen *seen)
         pw_rows_number(rows, "bytes_in", seen->bytes_in);
         pw_rows_number(rows, "bulk_out", seen->bulk_out);
         pw_rows_number(rows, "bulk_in", seen->bulk_in);
+        say_drain(lister, seen->host->row.number);
         pw_rows_text(rows, "address", "%s", seen->host->row.address);
 }
 
@@ -40,6 +52,7 @@ enum pw_status pw_list_hosts(struct pw_lister *lister)
                 pw_rows_text(rows, "name", "%s", daemon->carried.host_name);
                 pw_rows_number(rows, "epoch", daemon->epoch);
                 pw_rows_text(rows, "link", "here");
+                say_drain(lister, daemon->host);
                 pw_rows_text(rows, "address", "%s", addresses ? addresses->items[0] : "-");
         }
         pw_peers_each(daemon, host_row, lister);

@@ -11,6 +11,7 @@
 struct pw_dsession;
 struct pw_object;
 struct pw_pulling;
+struct pw_taking;
 struct pw_tenant;
 
 struct pw_borrowed {
@@ -33,6 +34,7 @@ struct pw_borrowed {
         struct pw_replica *replica; /* room was asked for, or is there; until the proxy has it */
         struct pw_pulling *pulling; /* while any thread may have that room */
         uint64_t slow_since_us;     /* CLOCK_MONOTONIC; its source was not in time, and is asked again since; 0: it was */
+        uint32_t pulled_from;       /* the lender, when that began */
         struct pw_object *kept;     /* the replica that the proxy has, held for as long */
 };
 
@@ -41,6 +43,9 @@ struct pw_borrowed {
 /* Of struct pw_foreign. */
 void pw_opening_open(struct pw_dsession *session, uint64_t request, struct pw_id id, uint64_t until_us);
 void pw_opening_session_end(struct pw_dsession *session);
+
+/* The same, by this host itself: pw_taking_opened(). */
+void pw_opening_take(struct pw_peers *peers, struct pw_taking *taking, struct pw_id id, uint64_t until_us);
 
 /* Those who wait for the slot get it, or the reason why there is none. */
 void pw_opening_answer_all(struct pw_borrowed *borrowed);
@@ -59,6 +64,8 @@ void pw_opening_done(struct pw_peers *peers);
 void pw_fetching_fetch(struct pw_dsession *session, uint64_t request, struct pw_object *object, uint64_t until_us);
 void pw_fetching_session_end(struct pw_dsession *session);
 void pw_fetching_wanted(struct pw_daemon *daemon, uint64_t number);
+/* This host itself wants them, and waits for room for so long: pw_taking_fetched(), later. Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_fetching_take(struct pw_borrowed *borrowed, struct pw_taking *taking, uint64_t wait_us);
 
 /* The value that came along is put into a room, which is asked for. False: it is not known, or there can be none now. */
 bool pw_fetching_place(struct pw_borrowed *borrowed);

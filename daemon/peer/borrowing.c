@@ -6,6 +6,7 @@
 #include "daemon/peer/borrowed.h"
 #include "daemon/peer/name/naming.h"
 #include "daemon/peer/page/paging.h"
+#include "daemon/peer/draining.h"
 #include "daemon/peer/pull/pulling.h"
 #include "daemon/session/tenant.h"
 #include "store/object.h"
@@ -440,6 +441,7 @@ static void session_end(struct pw_dsession *session)
         pw_fetching_session_end(session);
         pw_naming_session_end(session);
         pw_paging_session_end(session);
+        pw_draining_session_end(session);
 }
 
 const struct pw_foreign pw_borrowing_foreign = { .find = pw_borrowing_find, .open = pw_opening_open, .fetch = pw_fetching_fetch,

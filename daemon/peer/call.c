@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/meta/meta.h"
 #include "daemon/peer/borrowing.h"
+#include "daemon/peer/draining.h"
 #include "daemon/peer/lending.h"
 #include "daemon/peer/name/naming.h"
 #include "daemon/peer/page/paging.h"
@@ -141,8 +142,11 @@ static enum pw_status hear_body(struct pw_peer_call *call, const struct pw_peer_
         status = pw_talk_decode(said->body, said->body_bytes, &message, ret_err);
         if (status != PW_OK)
                 return status;
-        return pw_talk_is_for_lender(message.kind) ? pw_lending_hear(call->peers, host, &message, ret_err)
-                                                   : pw_borrowing_hear(call->peers, host, &message, ret_err);
+        status = pw_talk_is_for_lender(message.kind) ? pw_lending_hear(call->peers, host, &message, ret_err)
+                                                     : pw_borrowing_hear(call->peers, host, &message, ret_err);
+        if (status == PW_OK && message.kind == PW_TALK_DRAINS)
+                pw_draining_heard(call->peers, host);
+        return status;
 }
 
 static void hear_frame(struct pw_peer_call *call, const struct pw_peer_said *said)
@@ -358,11 +362,13 @@ static void port_met(void *context, struct pw_peer *peer, const struct pw_link_m
                 pw_lending_ended(peers, host);
                 pw_naming_ended(peers, host);
                 pw_paging_ended(peers, host);
+                pw_draining_ended(peers, host);
         }
         pw_bulk_met(peers->bulk, host);
         if (pw_borrowing_met(peers, host, peer->link->epoch, &err) != PW_OK)
                 pw_log(&peers->daemon->log, PW_LOG_WARNING, "not all that was borrowed is renewed host=h%u reason=\"%s\"", host,
                        err.text);
+        pw_draining_met(peers, host);
 }
 
 static void port_gave_up(void *context, struct pw_peer *peer, const struct pw_error *why)
@@ -377,6 +383,7 @@ static void port_gave_up(void *context, struct pw_peer *peer, const struct pw_er
         pw_lending_ended(peers, host);
         pw_naming_ended(peers, host);
         pw_paging_ended(peers, host);
+        pw_draining_ended(peers, host);
 }
 
 const struct pw_peer_port pw_calls_port = { port_connect, port_say, port_shut, port_met, port_gave_up };

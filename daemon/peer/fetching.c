@@ -3,6 +3,7 @@
 #include "daemon/peer/asks.h"
 #include "daemon/peer/borrowed.h"
 #include "daemon/peer/pull/pulling.h"
+#include "daemon/peer/taking.h"
 #include "daemon/session/output.h"
 #include "store/object.h"
 #include "store/proxy.h"
@@ -16,6 +17,7 @@ struct pw_fetching {
         struct pw_borrowed *borrowed;
         uint32_t session;
         struct pw_tenant *tenant;
+        struct pw_taking *taking; /* NULL: of a session, as these two are */
         uint64_t request, since_us, until_us;
 };
 
@@ -23,7 +25,8 @@ struct pw_fetching {
 
 static void forget(struct pw_peers *peers, struct pw_fetching *fetching)
 {
-        pw_asks_end(fetching->tenant, pw_session_get(&peers->daemon->registry, fetching->session));
+        if (!fetching->taking)
+                pw_asks_end(fetching->tenant, pw_session_get(&peers->daemon->registry, fetching->session));
         pw_list_remove(&fetching->link);
         pw_list_remove(&fetching->of_all);
         free(fetching);
@@ -34,9 +37,12 @@ static void answer(struct pw_peers *peers, struct pw_fetching *fetching, const s
 {
         struct pw_dsession *session = pw_session_get(&peers->daemon->registry, fetching->session);
         uint64_t request = fetching->request;
+        struct pw_taking *taking = fetching->taking;
 
         forget(peers, fetching);
-        if (session && why)
+        if (taking)
+                pw_taking_fetched(taking);
+        else if (session && why)
                 pw_session_reply_error(session, request, why->status, why->text);
         else if (session)
                 pw_session_reply_ok(session, request);
@@ -55,7 +61,7 @@ void pw_fetching_session_end(struct pw_dsession *session)
         struct pw_fetching *fetching;
 
         pw_list_each(&session->daemon->peers->fetches, fetching, struct pw_fetching, of_all)
-                if (fetching->session == session->number)
+                if (!fetching->taking && fetching->session == session->number)
                         forget(session->daemon->peers, fetching);
 }
 
@@ -124,6 +130,23 @@ static void drop_replica(struct pw_borrowed *borrowed)
 
 static void want_bytes(struct pw_borrowed *borrowed, uint64_t until_us);
 
+/* 0: nobody. */
+static uint32_t lender_of(const struct pw_borrowed *borrowed)
+{
+        struct pw_proxy_row row = { .lender = 0 };
+
+        if (borrowed->proxy)
+                pw_proxy_row(borrowed->proxy, &row);
+        return row.lender;
+}
+
+/* The one from which it was pulled drains, and who takes over lends it now. */
+static bool has_another_lender(const struct pw_borrowed *borrowed)
+{
+        return pw_borrowed_object(borrowed) && pw_store_proxy_elsewhere(borrowed->peers->daemon->store, borrowed->object) &&
+               lender_of(borrowed) && lender_of(borrowed) != borrowed->pulled_from;
+}
+
 /* A source that is there may be slow for a lease. Those that there are have been tried, and none was in time: once more, for those
  * who still wait, and not for ever. */
 static bool is_tried_again(struct pw_borrowed *borrowed, enum pw_status status)
@@ -143,6 +166,10 @@ static void pulled(void *context, enum pw_status status, const struct pw_error *
         struct pw_borrowed *borrowed = context;
         struct pw_error why;
 
+        if (status != PW_OK && has_another_lender(borrowed)) {
+                pw_pulling_end(borrowed->pulling); /* let_go() pulls it from there */
+                return;
+        }
         if (is_tried_again(borrowed, status)) {
                 pw_pulling_end(borrowed->pulling); /* let_go() goes on */
                 return;
@@ -185,7 +212,7 @@ static void let_go(void *context)
         borrowed->peers->daemon->loop.more = true;
         if (!borrowed->object)
                 pw_borrowed_settle(borrowed);
-        else if (!pw_list_empty(&borrowed->fetches))
+        else if (!pw_list_empty(&borrowed->fetches) || has_another_lender(borrowed))
                 want_bytes(borrowed, UINT64_MAX); /* asked for meanwhile, or still */
         else if (borrowed->slow_since_us)
                 give_up_slow(borrowed);
@@ -196,12 +223,10 @@ static enum pw_status pull(struct pw_borrowed *borrowed, struct pw_error *ret_er
         struct pw_pulling_request request = { .id = borrowed->id, .bytes = borrowed->known.bytes,
                                               .to = pw_replica_bytes(borrowed->replica), .tenant = borrowed->tenant->name,
                                               .done = pulled, .let_go = let_go, .context = borrowed };
-        struct pw_proxy_row row;
 
         if (!borrowed->proxy)
                 return pw_error_set(ret_err, PW_GONE, "nobody holds it");
-        pw_proxy_row(borrowed->proxy, &row);
-        request.lender = row.lender;
+        request.lender = borrowed->pulled_from = lender_of(borrowed);
         return pw_pulling_begin(borrowed->peers, &request, &borrowed->pulling, ret_err);
 }
 
@@ -277,6 +302,14 @@ void pw_fetching_stop(struct pw_borrowed *borrowed)
 
 /* --- requests ----------------------------------------------------------------------------------------------------------------- */
 
+static void add(struct pw_borrowed *borrowed, struct pw_fetching *fetching)
+{
+        pw_list_init(&fetching->link);
+        pw_list_init(&fetching->of_all);
+        pw_list_append(&borrowed->fetches, &fetching->link);
+        pw_list_append(&borrowed->peers->fetches, &fetching->of_all);
+}
+
 void pw_fetching_fetch(struct pw_dsession *session, uint64_t request, struct pw_object *object, uint64_t until_us)
 {
         struct pw_peers *peers = session->daemon->peers;
@@ -301,12 +334,21 @@ void pw_fetching_fetch(struct pw_dsession *session, uint64_t request, struct pw_
         *fetching = (struct pw_fetching){ .borrowed = borrowed, .session = session->number, .tenant = session->tenant,
                                            .request = request,
                                            .since_us = pw_now_us(), .until_us = until_us };
-        pw_list_init(&fetching->link);
-        pw_list_init(&fetching->of_all);
-        pw_list_append(&borrowed->fetches, &fetching->link);
-        pw_list_append(&peers->fetches, &fetching->of_all);
+        add(borrowed, fetching);
         peers->fetches_us = pw_min_u64(peers->fetches_us, until_us);
         want_bytes(borrowed, until_us);
+}
+
+enum pw_status pw_fetching_take(struct pw_borrowed *borrowed, struct pw_taking *taking, uint64_t wait_us)
+{
+        struct pw_fetching *fetching = calloc(1, sizeof *fetching);
+
+        if (!fetching)
+                return PW_NO_MEMORY;
+        *fetching = (struct pw_fetching){ .borrowed = borrowed, .taking = taking, .since_us = pw_now_us(), .until_us = UINT64_MAX };
+        add(borrowed, fetching);
+        want_bytes(borrowed, pw_now_us() + wait_us);
+        return PW_OK;
 }
 
 void pw_fetching_wanted(struct pw_daemon *daemon, uint64_t number)

@@ -5,6 +5,7 @@
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/known.h"
 #include "daemon/peer/pull/offering.h"
+#include "daemon/peer/taking.h"
 
 #include <stdlib.h>
 
@@ -237,7 +238,10 @@ static void act(struct pw_peers *peers)
 
         while (pw_lend_next(peers->lend, &action)) {
                 switch (action.kind) {
-                case PW_LEND_HOLD: answer_hold(peers, &action); break;
+                case PW_LEND_HOLD:
+                        if (!pw_taking_begin(peers, &action))
+                                answer_hold(peers, &action);
+                        break;
                 case PW_LEND_UNHOLD: unhold(peers, &action); break;
                 case PW_LEND_FIND: find(peers, &action); break;
                 case PW_LEND_SEND:
@@ -247,6 +251,12 @@ static void act(struct pw_peers *peers)
                         break;
                 }
         }
+}
+
+void pw_lending_answer(struct pw_peers *peers, const struct pw_lend_action *action)
+{
+        answer_hold(peers, action);
+        act(peers);
 }
 
 /* --- events ------------------------------------------------------------------------------------------------------------------- */

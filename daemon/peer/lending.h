@@ -18,6 +18,8 @@ PW_MUST_CHECK enum pw_status pw_lending_hear(struct pw_peers *peers, uint32_t ho
 void pw_lending_ended(struct pw_peers *peers, uint32_t host);
 /* A watched object was decided: who borrowed it is told. */
 void pw_lending_decided(struct pw_peers *peers, struct pw_object *object);
+/* HOLD is answered, once: by what is here now. */
+void pw_lending_answer(struct pw_peers *peers, const struct pw_lend_action *action);
 /* Some more of what ended goes. True: there is more. */
 bool pw_lending_turn(struct pw_peers *peers);
 void pw_lending_done(struct pw_peers *peers);

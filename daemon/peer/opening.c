@@ -3,6 +3,7 @@
 #include "daemon/memory/freezer/proxies.h"
 #include "daemon/peer/asks.h"
 #include "daemon/peer/borrowed.h"
+#include "daemon/peer/taking.h"
 #include "daemon/session/output.h"
 #include "store/object.h"
 
@@ -14,6 +15,7 @@ struct pw_opening {
         uint64_t number;
         uint32_t session;
         struct pw_tenant *tenant;
+        struct pw_taking *taking; /* NULL: of a session, as these two are */
         uint64_t request;
         struct pw_id id;
         uint64_t since_us, until_us; /* CLOCK_MONOTONIC; until UINT64_MAX: for ever */
@@ -22,7 +24,8 @@ struct pw_opening {
 static void forget(struct pw_peers *peers, struct pw_opening *opening)
 {
         (void)pw_table_remove(&peers->openings, opening->number);
-        pw_asks_end(opening->tenant, pw_session_get(&peers->daemon->registry, opening->session));
+        if (!opening->taking)
+                pw_asks_end(opening->tenant, pw_session_get(&peers->daemon->registry, opening->session));
         pw_list_remove(&opening->link);
         pw_list_remove(&opening->of_all);
         free(opening);
@@ -51,11 +54,13 @@ static void hand_over(struct pw_borrowed *borrowed, struct pw_dsession *session,
 static void answer(struct pw_peers *peers, struct pw_opening *opening, struct pw_borrowed *borrowed, const struct pw_error *why)
 {
         struct pw_dsession *session = pw_session_get(&peers->daemon->registry, opening->session);
-
+        struct pw_taking *taking = opening->taking;
         uint64_t request = opening->request;
 
         forget(peers, opening);
-        if (session && borrowed)
+        if (taking)
+                pw_taking_opened(taking, borrowed);
+        else if (session && borrowed)
                 hand_over(borrowed, session, request);
         else if (session)
                 pw_session_reply_error(session, request, why->status, why->text);
@@ -136,6 +141,54 @@ static void begin(struct pw_dsession *session, struct pw_opening *opening, struc
         answer(session->daemon->peers, opening, NULL, &err);
 }
 
+/* NULL: out of memory. */
+static struct pw_opening *opening_new(struct pw_peers *peers, const struct pw_opening *as)
+{
+        struct pw_opening *opening = malloc(sizeof *opening);
+
+        if (!opening || !pw_table_put(&peers->openings, peers->next_opening + 1, opening)) {
+                free(opening);
+                return NULL;
+        }
+        *opening = *as;
+        opening->number = ++peers->next_opening;
+        opening->since_us = pw_now_us();
+        pw_list_init(&opening->link);
+        pw_list_init(&opening->of_all);
+        pw_list_append(&peers->opening, &opening->of_all);
+        return opening;
+}
+
+/* This host opens it itself. */
+static void take(struct pw_peers *peers, struct pw_opening *opening)
+{
+        struct pw_borrow_request ask = { .id = opening->id, .tenant = pw_taking_tenant(opening->taking), .opener = opening->number,
+                                         .until_us = boot_of(opening->until_us), .now_us = pw_boot_us() };
+        struct pw_proxy_row row;
+        struct pw_proxy *proxy;
+        struct pw_error err;
+        enum pw_status status = pw_borrow_open(peers->borrow, &ask, &proxy, &err);
+
+        if (status == PW_OK) {
+                pw_proxy_row(proxy, &row);
+                pw_opening_answer(peers, opening->number, row.place, NULL);
+        } else if (status != PW_NOT_READY) {
+                answer(peers, opening, NULL, &err);
+        }
+}
+
+void pw_opening_take(struct pw_peers *peers, struct pw_taking *taking, struct pw_id id, uint64_t until_us)
+{
+        struct pw_opening *opening = opening_new(peers, &(struct pw_opening){ .taking = taking, .id = id, .until_us = until_us });
+
+        if (opening)
+                take(peers, opening);
+        else
+                pw_taking_opened(taking, NULL);
+        pw_borrowing_act(peers);
+        peers->daemon->loop.more = true;
+}
+
 void pw_opening_open(struct pw_dsession *session, uint64_t request, struct pw_id id, uint64_t until_us)
 {
         struct pw_peers *peers = session->daemon->peers;
@@ -146,19 +199,13 @@ void pw_opening_open(struct pw_dsession *session, uint64_t request, struct pw_id
                 pw_session_reply_error(session, request, err.status, err.text);
                 return;
         }
-        opening = malloc(sizeof *opening);
-        if (!opening || !pw_table_put(&peers->openings, peers->next_opening + 1, opening)) {
+        opening = opening_new(peers, &(struct pw_opening){ .session = session->number, .tenant = session->tenant,
+                                                           .request = request, .id = id, .until_us = until_us });
+        if (!opening) {
                 pw_asks_end(session->tenant, session);
-                free(opening);
                 pw_session_reply_error(session, request, PW_NO_MEMORY, "pathwaysd is out of memory");
                 return;
         }
-        *opening = (struct pw_opening){ .number = ++peers->next_opening, .session = session->number, .tenant = session->tenant,
-                                         .request = request, .id = id,
-                                         .since_us = pw_now_us(), .until_us = until_us };
-        pw_list_init(&opening->link);
-        pw_list_init(&opening->of_all);
-        pw_list_append(&peers->opening, &opening->of_all);
         begin(session, opening, id);
         pw_borrowing_act(peers);
         session->daemon->loop.more = true;
@@ -171,7 +218,10 @@ void pw_opening_open_anew(struct pw_peers *peers, struct pw_list *openers, struc
 
         pw_list_each(openers, opening, struct pw_opening, link) {
                 pw_list_remove(&opening->link);
-                begin(pw_session_get(&peers->daemon->registry, opening->session), opening, id);
+                if (opening->taking)
+                        take(peers, opening);
+                else
+                        begin(pw_session_get(&peers->daemon->registry, opening->session), opening, id);
         }
 }
 
@@ -181,7 +231,7 @@ void pw_opening_session_end(struct pw_dsession *session)
         struct pw_opening *opening;
 
         pw_list_each(&peers->opening, opening, struct pw_opening, of_all) {
-                if (opening->session != session->number)
+                if (opening->taking || opening->session != session->number)
                         continue;
                 pw_borrow_forget(peers->borrow, opening->number);
                 forget(peers, opening);

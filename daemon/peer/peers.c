@@ -2,11 +2,13 @@
 #include "daemon/peer/borrowed.h"
 #include "daemon/peer/borrowing.h"
 #include "daemon/peer/call.h"
+#include "daemon/peer/draining.h"
 #include "daemon/peer/lending.h"
 #include "daemon/peer/name/naming.h"
 #include "daemon/peer/page/paging.h"
 #include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
+#include "daemon/peer/taking.h"
 
 #include "base/memory.h"
 #include "base/transition.h"
@@ -88,6 +90,8 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         pw_list_init(&peers->over);
         pw_list_init(&peers->failed);
         pw_list_init(&peers->lent);
+        pw_list_init(&peers->takings);
+        pw_list_init(&peers->drain_askers);
         pw_list_init(&peers->offerings);
         pw_list_init(&peers->sendings);
         pw_list_init(&peers->unmade);
@@ -120,6 +124,8 @@ void pw_peers_free(struct pw_peers *peers)
         peers->daemon->registry.foreign = NULL;
         if (peers->joined)
                 pw_hosts_done(&peers->hosts);
+        pw_draining_done(peers);
+        pw_taking_done(peers);
         pw_borrowing_done(peers);
         pw_lending_done(peers);
         pw_naming_done(peers);
@@ -156,6 +162,8 @@ static void joined(void *context, const struct pw_meta_own *own)
         status = pw_borrow_new(&borrow, &peers->borrow, &err);
         if (status == PW_OK)
                 status = pw_lend_new(&peers->observer, &peers->lend, &err);
+        if (status == PW_OK)
+                status = pw_draining_open(peers, &err);
         if (status == PW_OK)
                 status = pw_pulling_open(peers, &err);
         if (status != PW_OK) {
@@ -265,6 +273,7 @@ bool pw_peers_turn(struct pw_daemon *daemon)
         any = pw_calls_turn(peers);
         any |= pw_borrowing_turn(peers);
         any |= pw_lending_turn(peers);
+        pw_draining_turn(peers);
         daemon->loop.more |= any;
         for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
                 if (!host->peer)
@@ -298,6 +307,7 @@ uint64_t pw_peers_next_us(const struct pw_daemon *daemon)
                 return UINT64_MAX;
         if (peers->joined) {
                 next_us = pw_min_u64(pw_borrowing_next_us(peers), pw_pulling_next_us(peers));
+                next_us = pw_min_u64(next_us, pw_draining_next_us(peers));
                 for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));)
                         if (host->peer)
                                 next_us = pw_min_u64(next_us, pw_peer_next_us(host->peer));

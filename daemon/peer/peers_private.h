@@ -4,6 +4,7 @@
 
 #include "cluster/borrow/borrow.h"
 #include "cluster/borrow/lend.h"
+#include "cluster/drain/drain.h"
 #include "daemon/peer/codec.h"
 #include "daemon/peer/peers.h"
 #include "daemon/transport/transport.h"
@@ -29,6 +30,7 @@ struct pw_peers {
         struct pw_hosts hosts;
         struct pw_borrow *borrow;
         struct pw_lend *lend;
+        struct pw_drain *drain;
 
         struct pw_table traffic;       /* number of a host -> struct pw_traffic */
         struct pw_table calls;         /* number -> struct pw_peer_call */
@@ -51,6 +53,10 @@ struct pw_peers {
         bool moving;                   /* what these cores want is being done */
         /* lending.c */
         struct pw_list lent;           /* sessions of the store */
+        struct pw_list takings;        /* taking.c */
+        struct pw_list drain_askers;   /* draining.c */
+        uint64_t next_asker;
+        bool draining;                 /* what the core wants is being done */
         struct pw_table watched;       /* place of an object -> loans of it, as it is not decided */
         /* naming.c */
         struct pw_list names_asked, name_questions;

@@ -7,6 +7,7 @@
 #include "base/table.h"
 
 struct pw_foreign;
+struct pw_tenancy;
 
 struct pw_registry {
         struct pw_table sessions;   /* number -> struct pw_dsession */
@@ -14,6 +15,7 @@ struct pw_registry {
         struct pw_table processes;  /* pid -> struct pw_process */
         struct pw_table tenants;    /* uid -> struct pw_tenant */
         struct pw_table users;      /* the same, of those that only connected so far */
+        const struct pw_tenancy *tenancy; /* borrowed */
         const struct pw_foreign *foreign; /* objects of other hosts; NULL: there are none. Borrowed */
 };
 

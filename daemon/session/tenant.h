@@ -22,6 +22,17 @@ struct pw_settled { uint64_t scan, runs; };
 /* What its sessions count at it, counted again: tally.h. */
 struct pw_tally { uint64_t connections, unread_bytes, kept_bytes, begun_bytes; };
 
+struct pw_tenant;
+
+/* Tenants for those below who have no client of one: a table of who keeps tenants. */
+struct pw_tenancy {
+        /* The tenant of that name, made where nobody of it is here; it stays until leave(). Errors: PW_DENIED (this host has no
+         * such user), PW_NO_MEMORY, PW_SYSTEM.   Blocks: on the system's table of users. */
+        enum pw_status (*enter)(struct pw_daemon *daemon, const char *name, struct pw_tenant **ret_tenant,
+                                struct pw_error *ret_err);
+        void (*leave)(struct pw_daemon *daemon, struct pw_tenant *tenant);
+};
+
 struct pw_tenant {
         uid_t uid;
         bool begun;

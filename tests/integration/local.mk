@@ -49,16 +49,20 @@ tests_integration_client_beside_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/vandal_test
 tests_integration_client_vandal_test_SOURCES = tests/integration/client/vandal_test.c $(integration_raw) $(integration_sources)
 tests_integration_client_vandal_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/cluster/drain_test
+tests_integration_cluster_drain_test_SOURCES = tests/integration/cluster/drain_test.c $(integration_cluster) \
+	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_sources)
+tests_integration_cluster_drain_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/objects_test
 tests_integration_cluster_objects_test_SOURCES = tests/integration/cluster/objects_test.c $(integration_cluster) $(integration_sources)
 tests_integration_cluster_objects_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/fault_test
 tests_integration_cluster_fault_test_SOURCES = tests/integration/cluster/fault_test.c $(integration_exchange)
 tests_integration_cluster_fault_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
-integration_tests += tests/integration/cluster/capture_test
-tests_integration_cluster_capture_test_SOURCES = tests/integration/cluster/capture.c tests/integration/cluster/capture.h \
-	tests/integration/cluster/capture_test.c $(integration_cluster) $(integration_sources)
-tests_integration_cluster_capture_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/capture/capture_test
+tests_integration_cluster_capture_capture_test_SOURCES = tests/integration/cluster/capture/capture.c tests/integration/cluster/capture/capture.h \
+	tests/integration/cluster/capture/capture_test.c $(integration_cluster) $(integration_sources)
+tests_integration_cluster_capture_capture_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/forget_test
 tests_integration_cluster_forget_test_SOURCES = tests/integration/cluster/forget_test.c $(integration_exchange)
 tests_integration_cluster_forget_test_LDADD = $(integration_libraries) base/libbase.la $(HIREDIS_LIBS)

@@ -1,7 +1,7 @@
 /* What somebody on the way sees of values that go from host to host: all of them by the transport of a shared secret, which is for
  * loopback alone, and none with TLS; and what who has neither certificate nor secret gets, which is nothing.
  */
-#include "tests/integration/cluster/capture.h"
+#include "tests/integration/cluster/capture/capture.h"
 #include "tests/integration/cluster/cluster.h"
 #include "tests/integration/folder.h"
 

@@ -1,5 +1,5 @@
 /* Packets, by a socket of the kind that tcpdump has: packet(7). */
-#include "tests/integration/cluster/capture.h"
+#include "tests/integration/cluster/capture/capture.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,0 +1,166 @@
+/* Hosts that drain: what others hold of them stays good, by the ids that they have, before, in between and afterwards. */
+#include "libclient/listing.h"
+#include "tests/integration/cluster/cluster.h"
+#include "tests/integration/operator/command.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGE (3u << 20)
+
+static void start(struct cluster *cluster, int count)
+{
+        cluster->linked = true;
+        for (int i = 0; i < count; i++)
+                cluster_start(cluster, i, i == 0);
+        cluster_meet(cluster);
+}
+
+static struct pw_session *of(struct cluster *cluster, int i) { return cluster->hosts[i].session; }
+
+static uint8_t *bytes_of(uint8_t seed)
+{
+        uint8_t *bytes = malloc(LARGE);
+
+        assert_non_null(bytes);
+        for (uint32_t i = 0; i < LARGE; i++)
+                bytes[i] = (uint8_t)(i * 31 + i / 4099 + seed);
+        return bytes;
+}
+
+static struct pw_future *put(struct cluster *cluster, int i, uint8_t seed)
+{
+        uint8_t *bytes = bytes_of(seed);
+        struct pw_future *future;
+
+        it_ok(pw_put(of(cluster, i), bytes, LARGE, NULL, &future, IT_ERR));
+        free(bytes);
+        return future;
+}
+
+static void expect(struct pw_future *future, uint8_t seed)
+{
+        uint8_t *bytes = bytes_of(seed);
+        struct pw_view view;
+
+        it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
+        assert_int_equal(view.bytes, LARGE);
+        assert_memory_equal(view.data, bytes, LARGE);
+        pw_view_done(&view);
+        free(bytes);
+}
+
+/* Somebody at host `i` has the id, and nothing else. */
+static void expect_by_id(struct cluster *cluster, int i, struct pw_id id, uint8_t seed)
+{
+        struct pw_future *future;
+
+        it_ok(pw_open(of(cluster, i), id, &future, IT_ERR));
+        expect(future, seed);
+        pw_unref(future);
+}
+
+static void end_host(struct cluster *cluster, int i)
+{
+        pw_close(cluster->hosts[i].session);
+        cluster->hosts[i].session = NULL;
+        assert_int_equal(it_host_end(&cluster->hosts[i], SIGTERM), 0);
+}
+
+/* Bert holds an object of Anna's that he has not read. Anna drains and ends; the id is good all the time, for him and for Cleo. */
+static void ids_are_good_before_during_and_after(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *made, *held, *read;
+        struct pw_id id, read_id;
+        struct pw_listing *listing;
+
+        start(cluster, 3);
+        made = put(cluster, 0, 1);
+        id = pw_future_id(made);
+        it_ok(pw_open(of(cluster, 1), id, &held, IT_ERR));
+        pw_unref(made);
+        made = put(cluster, 0, 2);
+        read_id = pw_future_id(made);
+        it_ok(pw_open(of(cluster, 1), read_id, &read, IT_ERR));
+        expect(read, 2);
+        pw_unref(made);
+        expect_by_id(cluster, 2, id, 1);
+
+        assert_int_equal(it_command(&cluster->hosts[0], NULL, NULL, "drain", "anna", "--to", "cleo"), 0);
+        listing = it_list(of(cluster, 1), "hosts", NULL);
+        assert_string_equal(it_text(listing, it_find(listing, "name", "anna"), "drain"), "draining to h3");
+        pw_listing_free(listing);
+        listing = it_list(of(cluster, 0), "hosts", NULL);
+        assert_string_equal(it_text(listing, it_find(listing, "name", "anna"), "drain"), "drained to h3");
+        pw_listing_free(listing);
+        expect_by_id(cluster, 2, id, 1);
+        expect_by_id(cluster, 2, read_id, 2);
+
+        end_host(cluster, 0);
+        cluster_until_link(cluster, 1, 0, "away");
+        cluster_until_link(cluster, 2, 0, "away");
+        expect_by_id(cluster, 2, id, 1);
+        expect_by_id(cluster, 2, read_id, 2);
+        expect(held, 1); /* it was not here before: it comes from who took over */
+        expect(read, 2);
+        pw_unref(held);
+        pw_unref(read);
+}
+
+/* What is not ready is waited for; who drains takes no new work. */
+static void what_is_not_ready_is_waited_for(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *made, *held, *none;
+        struct pw_session *late;
+        struct pw_slice *slice;
+        uint8_t *large = bytes_of(1);
+        void *bytes;
+
+        start(cluster, 2);
+        it_ok(pw_create(of(cluster, 0), 5000, NULL, &made, &bytes, IT_ERR));
+        it_ok(pw_open(of(cluster, 1), pw_future_id(made), &held, IT_ERR));
+        it_fails(pw_drain_host(of(cluster, 0), "anna", NULL, 50000, IT_ERR), PW_DEADLINE, "1 references");
+        memset(bytes, 5, 5000);
+        it_ok(pw_seal(made, IT_ERR));
+        it_ok(pw_drain_host(of(cluster, 0), "h1", NULL, IT_LONG, IT_ERR));
+        it_fails(pw_name(made, "late", IT_ERR), PW_BUSY, "host anna drains");
+        late = it_connect(&cluster->hosts[0]);
+        it_fails(pw_put(late, large, LARGE, NULL, &none, IT_ERR), PW_BUSY, "host anna drains");
+        it_fails(pw_create(late, LARGE, NULL, &none, &bytes, IT_ERR), PW_BUSY, "host anna drains");
+        it_fails(pw_slice_open(late, &(struct pw_slice_params){ .device_count = 1 }, &slice, IT_ERR), PW_BUSY, "host anna drains");
+        pw_close(late);
+        free(large);
+        pw_unref(made);
+        end_host(cluster, 0);
+        cluster_until_link(cluster, 1, 0, "away");
+        it_ok(pw_wait(&held, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(held);
+}
+
+/* The last host has nobody to take over; others are drained where they are. */
+static void who_cannot_drain_is_told(void **state)
+{
+        struct cluster *cluster = *state;
+
+        start(cluster, 2);
+        it_fails(pw_drain_host(of(cluster, 0), "bert", NULL, IT_LONG, IT_ERR), PW_UNSUPPORTED, "ask the pathwaysd of bert");
+        it_fails(pw_drain_host(of(cluster, 0), "dora", NULL, IT_LONG, IT_ERR), PW_NOT_FOUND, "pathways hosts");
+        it_fails(pw_drain_host(of(cluster, 0), "anna", "anna", IT_LONG, IT_ERR), PW_INVALID, "from itself");
+        end_host(cluster, 1);
+        cluster_until_link(cluster, 0, 1, "away");
+        it_fails(pw_drain_host(of(cluster, 0), "anna", NULL, IT_LONG, IT_ERR), PW_NOT_FOUND, "no other host is there");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                CLUSTER_TEST(ids_are_good_before_during_and_after),
+                CLUSTER_TEST(what_is_not_ready_is_waited_for),
+                CLUSTER_TEST(who_cannot_drain_is_told),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
