@@ -253,11 +253,32 @@ static enum pw_status look(struct pw_borrow *borrow, struct pw_proxy *proxy)
         return PW_OK;
 }
 
+/* Who heard of it before may have asked this host in vain. */
+static enum pw_status say_that_it_takes(struct pw_borrow *borrow, const struct pw_borrow_peer *drainer)
+{
+        const struct pw_talk_message message = { .kind = PW_TALK_TAKES, .host = drainer->host };
+        const struct pw_borrow_peer *peer;
+
+        for (uint32_t at = 0; (peer = pw_table_next(&borrow->peers, &at));) {
+                struct pw_link_frame *frame;
+
+                if (peer->state != PW_BORROW_THERE || peer == drainer)
+                        continue;
+                frame = pw_borrow_prepare(borrow) ? pw_talk_encode(&message) : NULL;
+                if (!frame)
+                        return PW_NO_MEMORY;
+                pw_borrow_act(borrow, &(struct pw_borrow_action){ .kind = PW_BORROW_SEND, .host = peer->host, .frame = frame });
+        }
+        return PW_OK;
+}
+
 enum pw_status pw_borrow_drain_said(struct pw_borrow *borrow, struct pw_borrow_peer *peer, uint32_t successor,
                                     struct pw_error *ret_err)
 {
         if (successor == peer->host)
                 return pw_error_set(ret_err, PW_PROTOCOL, "host %u says that it takes over from itself", successor);
+        if (successor == borrow->params.own && say_that_it_takes(borrow, peer) != PW_OK)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to say that this host takes over from host %u", peer->host);
         peer->successor = successor;
         peer->drained = peer->epoch;
         pw_list_splice(&peer->borrowed, &peer->staying);

@@ -133,7 +133,7 @@ PW_MUST_CHECK enum pw_status pw_borrow_drain_said(struct pw_borrow *borrow, stru
 PW_MUST_CHECK enum pw_status pw_borrow_move_answered(struct pw_borrow *borrow, struct pw_borrow_move *move,
                                               const struct pw_talk_known *known);
 void pw_borrow_drain_peer_ended(struct pw_borrow *borrow, struct pw_borrow_peer *peer);
-void pw_borrow_drain_peer_met(struct pw_borrow *borrow); /* it may be one that takes over */
+void pw_borrow_drain_peer_met(struct pw_borrow *borrow); /* it may be one that takes over, or has heard of that */
 void pw_borrow_drain_turn(struct pw_borrow *borrow, uint32_t *parts);
 bool pw_borrow_drain_is_due(const struct pw_borrow *borrow);
 void pw_borrow_drain_done(struct pw_borrow *borrow);

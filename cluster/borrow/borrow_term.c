@@ -307,6 +307,7 @@ enum pw_status pw_borrow_receive(struct pw_borrow *borrow, uint32_t host, const 
         case PW_TALK_OPENED: return opened(borrow, peer, message, ret_err);
         case PW_TALK_TOLD: return told(borrow, peer, message, ret_err);
         case PW_TALK_FOUND: return pw_borrow_search_found(borrow, peer, message, ret_err);
+        case PW_TALK_TAKES: pw_borrow_drain_peer_met(borrow); return PW_OK;
         case PW_TALK_DRAINS: return pw_borrow_drain_said(borrow, peer, message->host, ret_err);
         default: return broken(host, "says to a borrower a message of kind", message->kind, ret_err);
         }

@@ -92,7 +92,7 @@ enum { SAYS_ID = 1, SAYS_TENANT = 2, SAYS_IDS = 4, SAYS_KNOWN = 8, SAYS_HOST = 1
 static const uint8_t says[PW_TALK_KINDS + 1] = {
         [PW_TALK_OPEN] = SAYS_ID | SAYS_TENANT, [PW_TALK_OPENED] = SAYS_KNOWN, [PW_TALK_TOLD] = SAYS_KNOWN,
         [PW_TALK_SEARCH] = SAYS_IDS, [PW_TALK_FOUND] = SAYS_IDS,
-        [PW_TALK_DRAINS] = SAYS_HOST,
+        [PW_TALK_DRAINS] = SAYS_HOST, [PW_TALK_TAKES] = SAYS_HOST,
 };
 
 static size_t length_of(const struct head *head)

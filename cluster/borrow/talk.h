@@ -22,8 +22,9 @@ enum pw_talk_kind {
         PW_TALK_SEARCH,   /* to a lender: of which of these ids, whose home is lost, has it whole replicas? FOUND answers */
         PW_TALK_FOUND,    /* from a lender: of these */
         PW_TALK_DRAINS,   /* from a lender: it drains, and host `host` takes over what it has; from its own borrowers too */
+        PW_TALK_TAKES,    /* from a lender: it has heard that it takes over from host `host`, and opens what it is asked for */
 };
-#define PW_TALK_KINDS PW_TALK_DRAINS
+#define PW_TALK_KINDS PW_TALK_TAKES
 
 /* What a lender has of an object. */
 enum pw_talk_state {
@@ -53,12 +54,12 @@ struct pw_talk_known {
 
 struct pw_talk_message {
         enum pw_talk_kind kind;
-        uint64_t number;             /* of the OPEN or SEARCH; never 0, but of DRAINS */
+        uint64_t number;             /* of the OPEN or SEARCH; never 0, but of DRAINS and TAKES */
         struct pw_id id;             /* OPEN */
         struct pw_talk_bytes tenant; /* OPEN */
         struct pw_talk_known known;  /* OPENED, TOLD */
         struct pw_talk_bytes ids;    /* SEARCH, FOUND: PW_TALK_ID_BYTES each; pw_talk_id() */
-        uint32_t host;               /* DRAINS */
+        uint32_t host;               /* DRAINS, TAKES */
 };
 
 #define PW_TALK_VALUE_MAX 4096u /* bytes of a value that comes with what is known */

@@ -26,6 +26,7 @@ static const struct pw_talk_message messages[] = {
         { .kind = PW_TALK_FOUND, .number = 4, .ids = { ids, PW_TALK_ID_BYTES } },
         { .kind = PW_TALK_FOUND, .number = 4 },
         { .kind = PW_TALK_DRAINS, .host = 0x10203 },
+        { .kind = PW_TALK_TAKES, .host = 1 },
 };
 
 static void same_bytes(struct pw_talk_bytes a, struct pw_talk_bytes b)
@@ -105,7 +106,7 @@ static void test_wrong(void **state)
 {
         static const struct { uint32_t message, at; uint8_t value; const char *says; } wrong[] = {
                 { 0, 0, 2, "a message between hosts of version 2, this is 1" },
-                { 0, 2, 8, "a message between hosts of kind 8, state 0, form 0 and dtype 0" },
+                { 0, 2, 9, "a message between hosts of kind 9, state 0, form 0 and dtype 0" },
                 { 3, 7, 99, "a message between hosts of kind 2, state 2, form 0 and dtype 99" },
                 { 3, 40, 9, "a message between hosts of rank 9, 0 ids, 0 bytes of a value and 0 of text in 72" },
                 { 0, 8, 0, "a message between hosts of kind 1 says what such have not, or not all that they have" },

@@ -122,7 +122,7 @@ static void hear(struct two *two)
         enum pw_status status;
 
         message.known = take_known(two);
-        if (message.kind == PW_TALK_DRAINS)
+        if (message.kind == PW_TALK_DRAINS || message.kind == PW_TALK_TAKES)
                 message.host = 1 + (uint32_t)fuzz_take(&two->bytes, 1) % (PEERS + 1);
         if (message.kind == PW_TALK_OPEN)
                 message.id = take_id(two);

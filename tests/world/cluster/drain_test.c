@@ -140,6 +140,26 @@ static void test_waits_for_what_is_not_ready(void **state)
         hosts_done();
 }
 
+/* Who takes over hears of it last, and has refused by then: it is asked once more. */
+static void test_successor_hears_late(void **state)
+{
+        struct object *here, *there;
+
+        (void)state;
+        begin(3);
+        meet();
+        here = store_put(1, LARGE_BYTES, true);
+        there = open_at(3, here->thing);
+        world->blocked_until_us[1][2] = world->now_us + SECOND;
+        hosts_drain(1, 2);
+        hosts_go_on(SECOND / 2);
+        assert_int_equal(state_of(1), PW_DRAIN_DRAINS);
+        hosts_go_on(2 * SECOND);
+        assert_int_equal(state_of(1), PW_DRAIN_DRAINED);
+        assert_int_equal(there->state, OBJECT_ELSEWHERE);
+        hosts_done();
+}
+
 /* The successor is lost before it has taken over: the next one does. */
 static void test_successor_is_lost(void **state)
 {
@@ -198,6 +218,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_moves_to_the_successor),
                 cmocka_unit_test(test_waits_for_what_is_not_ready),
+                cmocka_unit_test(test_successor_hears_late),
                 cmocka_unit_test(test_successor_is_lost),
                 cmocka_unit_test(test_last_host),
         };
