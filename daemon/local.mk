@@ -32,7 +32,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/rundir.c daemon/session/complaint.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c \
 	daemon/session/session.c \
 	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \
-	daemon/settings/reload.c daemon/settings/settings.c daemon/settings/weight.c daemon/thread.c daemon/work/cancel.c \
+	daemon/settings/reload.c daemon/settings/settings.c daemon/settings/tenants.c daemon/settings/weight.c daemon/thread.c daemon/work/cancel.c \
 	daemon/work/compile.c daemon/work/compiler.c daemon/work/compiling.c daemon/work/ending.c daemon/work/graph_wire.c \
 	daemon/work/place.c daemon/work/program.c daemon/work/shape/describe.c daemon/work/shape/shapes.c \
 	daemon/work/slice.c daemon/work/submit.c
@@ -66,7 +66,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/session/output.h daemon/session/process.h daemon/session/registry.h daemon/session/session.h \
 	daemon/session/speakers.h daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h \
 	daemon/settings/operators.h daemon/settings/quota.h daemon/settings/reload.h daemon/settings/settings.h \
-	daemon/settings/weight.h daemon/thread.h daemon/wait.h daemon/work/cancel.h daemon/work/compile.h \
+	daemon/settings/tenants.h daemon/settings/weight.h daemon/thread.h daemon/wait.h daemon/work/cancel.h daemon/work/compile.h \
 	daemon/work/compiler.h daemon/work/compiling.h daemon/work/ending.h daemon/work/graph_wire.h daemon/work/place.h \
 	daemon/work/program.h daemon/work/shape/describe.h daemon/work/shape/shapes.h daemon/work/slice.h \
 	daemon/work/submit.h daemon/work/work.h
@@ -104,7 +104,7 @@ tests_conformance_transport_stream_test_SOURCES = tests/conformance/transport_st
 tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 
 daemon_tests = daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
-	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test \
+	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test daemon/settings/tenants_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
 	daemon/peer/codec_test daemon/peer/name/name_codec_test daemon/peer/page/page_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
 	daemon/meta/redis/member_test tests/conformance/meta_test tests/conformance/redis_test tests/conformance/redis_refuses_test
@@ -122,6 +122,8 @@ daemon_work_ending_test_SOURCES = daemon/work/ending.c daemon/work/ending_test.c
 daemon_work_ending_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_work_shape_describe_test_SOURCES = daemon/work/shape/describe.c daemon/work/shape/describe_test.c
 daemon_work_shape_describe_test_LDADD = wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(XXHASH_LIBS) $(CMOCKA_LIBS)
+daemon_settings_tenants_test_SOURCES = daemon/settings/tenants.c daemon/settings/tenants_test.c
+daemon_settings_tenants_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_settings_http_address_test_SOURCES = daemon/settings/http_address.c daemon/settings/http_address_test.c
 daemon_settings_http_address_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_inspect_trace_trace_log_test_SOURCES = daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_log_test.c

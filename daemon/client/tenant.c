@@ -11,6 +11,7 @@
 #include "daemon/memory/recount.h"
 #include "daemon/memory/segment.h"
 #include "daemon/settings/quota.h"
+#include "daemon/settings/tenants.h"
 #include "daemon/settings/weight.h"
 #include "daemon/work/compiling.h"
 #include "daemon/work/submit.h"
@@ -31,6 +32,25 @@ static char *user_name(uid_t uid)
                 return strdup(found->pw_name);
         snprintf(number, sizeof number, "uid-%u", (unsigned)uid);
         return strdup(number);
+}
+
+/* As the operator says, or as the user; but what is another one's by the operator's word is not this user's. */
+static char *tenant_name(const struct pw_text_list *lines, uid_t uid)
+{
+        char *user = user_name(uid), number[32];
+        const char *name;
+        size_t bytes;
+
+        snprintf(number, sizeof number, "uid-%u", (unsigned)uid);
+        name = user ? pw_tenants_name(lines, user) : NULL;
+        if (user && !name)
+                name = pw_tenants_name(lines, number);
+        if (user && !name && pw_tenants_user(lines, user, &bytes))
+                name = number;
+        if (!name)
+                return user;
+        free(user);
+        return strdup(name);
 }
 
 static void free_tenant(struct pw_tenant *tenant)
@@ -81,7 +101,7 @@ static void drop_memory(struct pw_daemon *daemon, struct pw_tenant *tenant)
         tenant->hints_fd = -1;
 }
 
-static struct pw_tenant *new_tenant(uid_t uid)
+static struct pw_tenant *new_tenant(const struct pw_daemon *daemon, uid_t uid)
 {
         struct pw_tenant *tenant = calloc(1, sizeof *tenant);
 
@@ -93,7 +113,7 @@ static struct pw_tenant *new_tenant(uid_t uid)
         pw_scans_tenant_init(tenant);
         pw_submit_tenant_init(tenant);
         pw_listers_init(&tenant->listers);
-        tenant->name = user_name(uid);
+        tenant->name = tenant_name(&daemon->settings.tenants, uid);
         tenant->compiling = pw_compiling_new();
         tenant->line = pw_backing_line_new();
         if (tenant->name && tenant->compiling && tenant->line)
@@ -110,7 +130,7 @@ enum pw_status pw_tenant_connect(struct pw_daemon *daemon, uid_t uid, struct pw_
         if (!tenant)
                 tenant = pw_table_get(&daemon->registry.users, key);
         if (!tenant) {
-                tenant = new_tenant(uid);
+                tenant = new_tenant(daemon, uid);
                 if (!tenant || !pw_table_put(&daemon->registry.users, key, tenant)) {
                         if (tenant)
                                 free_tenant(tenant);
@@ -216,19 +236,34 @@ enum pw_status pw_tenant_begin(struct pw_daemon *daemon, struct pw_tenant *tenan
 
 static enum pw_status uid_of(const struct pw_daemon *daemon, const char *name, uid_t *ret_uid, struct pw_error *ret_err)
 {
-        char buffer[4096];
+        const struct pw_text_list *lines = &daemon->settings.tenants;
+        char buffer[4096], text[256];
         struct passwd entry, *found = NULL;
         const struct pw_tenant *tenant;
+        pw_auto_free char *own = NULL;
+        const char *user;
+        unsigned number;
+        int length = 0;
+        size_t bytes = 0;
 
         for (uint32_t i = 0; (tenant = pw_table_next(&daemon->registry.tenants, &i));)
                 if (!strcmp(tenant->name, name)) {
                         *ret_uid = tenant->uid;
                         return PW_OK;
                 }
-        if (getpwnam_r(name, &entry, buffer, sizeof buffer, &found) != 0 || !found)
-                return pw_error_set(ret_err, PW_DENIED, "tenant %s: this host has no user of that name", name);
-        *ret_uid = entry.pw_uid;
-        return PW_OK;
+        user = pw_tenants_user(lines, name, &bytes);
+        snprintf(text, sizeof text, "%.*s", user ? (int)bytes : (int)strlen(name), user ? user : name);
+        if (user && sscanf(text, "uid-%u%n", &number, &length) == 1 && !text[length])
+                *ret_uid = number;
+        else if (getpwnam_r(text, &entry, buffer, sizeof buffer, &found) == 0 && found)
+                *ret_uid = entry.pw_uid;
+        else
+                return pw_error_set(ret_err, PW_DENIED, "tenant %s: this host has no user of that name; see --tenant", name);
+        own = tenant_name(lines, *ret_uid);
+        if (own && !strcmp(own, name))
+                return PW_OK;
+        return pw_error_set(ret_err, PW_DENIED, "tenant %s: the user of that name has another tenant on this host, by --tenant",
+                            name);
 }
 
 static enum pw_status enter(struct pw_daemon *daemon, const char *name, struct pw_tenant **ret_tenant, struct pw_error *ret_err)

@@ -106,7 +106,8 @@ static enum pw_status check_tenant(const struct pw_dsession *session, struct pw_
         if (strncmp(session->tenant->name, "uid-", 4))
                 return PW_OK;
         return pw_error_set(ret_err, PW_DENIED, "tenant %s has no name, so that no other host knows which objects are its: give "
-                            "the user a name on this host, the same on all", session->tenant->name);
+                            "the user a name on this host, the same on all, or see --tenant of pathwaysd",
+                            session->tenant->name);
 }
 
 static enum pw_status ask(struct pw_dsession *session, struct pw_opening *opening, struct pw_id id, struct pw_error *ret_err)

@@ -5,6 +5,7 @@
 #include "daemon/settings/http_address.h"
 #include "daemon/settings/metadata.h"
 #include "daemon/settings/quota.h"
+#include "daemon/settings/tenants.h"
 #include "daemon/settings/weight.h"
 #include "plane/board.h"
 #include "scheduler/scheduler.h"
@@ -56,6 +57,10 @@ static const struct pw_option items[] = {
         { "operators", 0, PW_OPTION_TEXT, AT(operators), NULL, "GROUP",
           "Members of GROUP see and touch what is of every tenant. So do root and the daemon's user. Others see only their own. "
           "SIGHUP applies a change." },
+        { "tenant", 0, PW_OPTION_LIST, AT(tenants), NULL, "USER=NAME",
+          "What the tenant of a user is called, here and on the other hosts. For users who are not called the same on all of them: "
+          "robert=bo. A user without a name is uid-1007. Who is not named is called as the user. A user without a name stays on "
+          "this host. So does one whose name is the tenant of another. Repeatable." },
         { "quota", 0, PW_OPTION_LIST, AT(quotas), NULL, "TENANT:WHAT=N,...",
           "What TENANT may have: host=SIZE, device=SIZE, objects=N, sessions=N. For example bo:host=2GiB,sessions=50. "
           "Device is the memory of all devices together. What is left out has no limit, sessions 16384. "
@@ -196,6 +201,8 @@ static enum pw_status check(const struct pw_settings *settings, struct pw_error 
                 status = pw_quotas_check(&settings->quotas, ret_err);
         if (status == PW_OK)
                 status = pw_weights_check(&settings->weights, ret_err);
+        if (status == PW_OK)
+                status = pw_tenants_check(&settings->tenants, ret_err);
         if (status != PW_OK)
                 return status;
         if (settings->socket_mode > 0777)

@@ -10,7 +10,7 @@ struct pw_settings {
         const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;
         const char *metadata, *cluster, *host_name, *redis_user, *redis_password_file;
         const char *listen, *tls_cert, *tls_key, *tls_ca, *secret_file;
-        struct pw_text_list modules, quotas, weights;
+        struct pw_text_list modules, quotas, weights, tenants;
         uint32_t islands, socket_mode, ahead, ready_fd;
         uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth, link_reserve;
         uint64_t shutdown_us, admit_us, function_limit_us, lease_us;

@@ -49,6 +49,9 @@ tests_integration_client_beside_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/vandal_test
 tests_integration_client_vandal_test_SOURCES = tests/integration/client/vandal_test.c $(integration_raw) $(integration_sources)
 tests_integration_client_vandal_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/cluster/tenant_test
+tests_integration_cluster_tenant_test_SOURCES = tests/integration/cluster/tenant_test.c $(integration_cluster) $(integration_sources)
+tests_integration_cluster_tenant_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/drain_test
 tests_integration_cluster_drain_test_SOURCES = tests/integration/cluster/drain_test.c $(integration_cluster) \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_sources)

@@ -76,6 +76,10 @@ void cluster_launch(struct cluster *cluster, int i, const char *name, bool found
                 args[count++] = "--redis-password-file";
                 args[count++] = cluster->password_file;
         }
+        if (cluster->tenants[i]) {
+                args[count++] = "--tenant";
+                args[count++] = cluster->tenants[i];
+        }
         if (founds)
                 args[count++] = "--new-cluster";
         cluster->ready[i] = it_host_launch(&cluster->hosts[i], args);

@@ -13,6 +13,7 @@ struct cluster {
         struct it_host hosts[CLUSTER_HOSTS];
         int ready[CLUSTER_HOSTS];      /* of those that were launched; -1 */
         const char *password_file;     /* NULL: none */
+        const char *tenants[CLUSTER_HOSTS]; /* a line of --tenant; NULL: none */
         const char *lease;             /* NULL: 400ms */
         bool serves;                   /* /metrics */
         bool linked;                   /* they deal with each other, over sockets in the server's folder; */
