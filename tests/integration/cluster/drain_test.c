@@ -86,7 +86,7 @@ static void ids_are_good_before_during_and_after(void **state)
         it_ok(pw_open(of(cluster, 1), read_id, &read, IT_ERR));
         expect(read, 2);
         pw_unref(made);
-        expect_by_id(cluster, 2, id, 1);
+        expect_by_id(cluster, 2, read_id, 2);
 
         assert_int_equal(it_command(&cluster->hosts[0], NULL, NULL, "drain", "anna", "--to", "cleo"), 0);
         listing = it_list(of(cluster, 1), "hosts", NULL);

@@ -83,7 +83,7 @@ static void look_at(struct cluster *cluster, struct capture_seen *ret_seen)
         struct capture capture;
 
         for (int i = 0; i < 2 * SIZES; i++)
-                snprintf(patterns[i], sizeof patterns[i], "byte in plain %c", 'A' + i);
+                snprintf(patterns[i], sizeof patterns[i], "byte in plain 0%c", 'A' + i);
         capture_begin(&capture, patterns, 2 * SIZES);
         cluster->linked = true;
         for (int i = 0; i < 2; i++)
