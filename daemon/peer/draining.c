@@ -27,22 +27,31 @@ static void say(struct pw_peers *peers, const struct pw_drain_action *action)
         pw_peers_give_up(peers, action->host, &err);
 }
 
+static void forget(struct asker *asker)
+{
+        pw_list_remove(&asker->link);
+        free(asker);
+}
+
+/* A session that does not read its replies ends with one, and what it asked with it: so this is over before it is told. */
 static void tell(struct pw_peers *peers, const struct pw_drain_action *action)
 {
         struct pw_dsession *session;
         struct pw_error err;
         struct asker *asker;
+        uint64_t request;
 
         pw_list_each(&peers->drain_askers, asker, struct asker, link) {
                 if (asker->number != action->waiter)
                         continue;
                 session = pw_session_get(&peers->daemon->registry, asker->session);
+                request = asker->request;
+                forget(asker);
                 if (session && action->status == PW_OK)
-                        pw_session_reply_ok(session, asker->request);
+                        pw_session_reply_ok(session, request);
                 else if (session && pw_drain_explain(action, &err) != PW_OK)
-                        pw_session_reply_error(session, asker->request, err.status, err.text);
-                pw_list_remove(&asker->link);
-                free(asker);
+                        pw_session_reply_error(session, request, err.status, err.text);
+                return;
         }
 }
 
@@ -151,8 +160,7 @@ void pw_draining_session_end(struct pw_dsession *session)
                 if (asker->session != session->number)
                         continue;
                 pw_drain_forget(peers->drain, asker->number);
-                pw_list_remove(&asker->link);
-                free(asker);
+                forget(asker);
         }
 }
 

@@ -166,12 +166,8 @@ static void pulled(void *context, enum pw_status status, const struct pw_error *
         struct pw_borrowed *borrowed = context;
         struct pw_error why;
 
-        if (status != PW_OK && has_another_lender(borrowed)) {
-                pw_pulling_end(borrowed->pulling); /* let_go() pulls it from there */
-                return;
-        }
-        if (is_tried_again(borrowed, status)) {
-                pw_pulling_end(borrowed->pulling); /* let_go() goes on */
+        if ((status != PW_OK && has_another_lender(borrowed)) || is_tried_again(borrowed, status)) {
+                pw_pulling_end(borrowed->pulling); /* let_go() goes on, with whoever lends it now */
                 return;
         }
         borrowed->slow_since_us = 0;
@@ -332,8 +328,7 @@ void pw_fetching_fetch(struct pw_dsession *session, uint64_t request, struct pw_
                 return;
         }
         *fetching = (struct pw_fetching){ .borrowed = borrowed, .session = session->number, .tenant = session->tenant,
-                                           .request = request,
-                                           .since_us = pw_now_us(), .until_us = until_us };
+                                           .request = request, .since_us = pw_now_us(), .until_us = until_us };
         add(borrowed, fetching);
         peers->fetches_us = pw_min_u64(peers->fetches_us, until_us);
         want_bytes(borrowed, until_us);
