@@ -10,18 +10,6 @@
 
 /* --- sessions ask for those of other hosts ------------------------------------------------------------------------------------ */
 
-struct wanted { const char *text; uint32_t number; };
-
-static void match(void *context, const struct pw_host_seen *seen)
-{
-        struct wanted *wanted = context;
-        char number[16];
-
-        snprintf(number, sizeof number, "h%u", seen->host->row.number);
-        if (!strcmp(wanted->text, number) || !strcmp(wanted->text, seen->host->row.name))
-                wanted->number = seen->host->row.number;
-}
-
 static bool is_here(const struct pw_daemon *daemon, const char *text)
 {
         char number[16];
@@ -32,14 +20,14 @@ static bool is_here(const struct pw_daemon *daemon, const char *text)
 
 bool pw_list_elsewhere(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request)
 {
-        struct wanted wanted = { request->host, 0 };
+        uint32_t host;
         char sentence[200];
 
         if (is_here(session->daemon, request->host))
                 return false;
-        pw_peers_each(session->daemon, match, &wanted);
-        if (wanted.number) {
-                pw_paging_ask(session, id, wanted.number, request);
+        host = pw_peers_find(session->daemon, request->host);
+        if (host) {
+                pw_paging_ask(session, id, host, request);
                 return true;
         }
         snprintf(sentence, sizeof sentence, "there is no host \"%.80s\" here: `pathways hosts` lists them", request->host);

@@ -74,21 +74,13 @@ static void act(struct pw_peers *peers)
 
 /* --- requests ----------------------------------------------------------------------------------------------------------------- */
 
-/* "anna" or "h1"; 0: no such host. */
-static uint32_t find(const struct pw_peers *peers, const char *name)
+/* This host too; 0: no such host. */
+static uint32_t find(const struct pw_peers *peers, const char *text)
 {
-        const struct pw_host *host;
         char number[16];
 
         snprintf(number, sizeof number, "h%u", peers->own.host);
-        if (!strcmp(name, peers->own.name) || !strcmp(name, number))
-                return peers->own.host;
-        for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
-                snprintf(number, sizeof number, "h%u", host->row.number);
-                if (!strcmp(name, host->row.name) || !strcmp(name, number))
-                        return host->row.number;
-        }
-        return 0;
+        return !strcmp(text, peers->own.name) || !strcmp(text, number) ? peers->own.host : pw_peers_find(peers->daemon, text);
 }
 
 static enum pw_status read_request(const struct pw_dsession *session, const struct pw_draining_request *request,

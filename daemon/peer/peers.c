@@ -408,6 +408,22 @@ static void see(const struct pw_peers *peers, const struct pw_host *host, struct
                 see_link(peers, host, ret_seen);
 }
 
+uint32_t pw_peers_find(const struct pw_daemon *daemon, const char *text)
+{
+        const struct pw_peers *peers = daemon->peers;
+        const struct pw_host *host;
+        char number[16];
+
+        if (!peers || !peers->joined)
+                return 0;
+        for (uint32_t at = 0; (host = pw_hosts_next(&peers->hosts, &at));) {
+                snprintf(number, sizeof number, "h%u", host->row.number);
+                if (!strcmp(text, host->row.name) || !strcmp(text, number))
+                        return host->row.number;
+        }
+        return 0;
+}
+
 bool pw_peers_see(const struct pw_daemon *daemon, uint32_t number, struct pw_host_seen *ret_seen)
 {
         const struct pw_peers *peers = daemon->peers;

@@ -70,6 +70,8 @@ struct pw_host_seen {
         uint64_t bulk_out, bulk_in;   /* of values, likewise */
 };
 void pw_peers_each(const struct pw_daemon *daemon, void (*row)(void *context, const struct pw_host_seen *seen), void *context);
+/* The number of the other host that "anna", its name, or "h1" means; 0: none that is known. */
+uint32_t pw_peers_find(const struct pw_daemon *daemon, const char *text);
 /* One of them. False: it is not known here. */
 bool pw_peers_see(const struct pw_daemon *daemon, uint32_t number, struct pw_host_seen *ret_seen);
 
