@@ -53,12 +53,12 @@ struct pw_link_frame *pw_peer_name_frame(const struct pw_peer_name *message)
 
 static enum pw_status read_question(const Pathways__Wire__PeerName *in, struct pw_peer_name *ret_message, struct pw_error *ret_err)
 {
+        struct pw_error why;
+
         if (!in->tenant[0] || strlen(in->tenant) > TENANT_MAX || in->ttl_us < 0)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host asks about a name of no tenant, or for less than no time");
-        if (pw_store_name_check(in->name, ret_err) != PW_OK) {
-                ret_err->status = PW_PROTOCOL;
-                return PW_PROTOCOL;
-        }
+        if (pw_store_name_check(in->name, &why) != PW_OK)
+                return pw_error_set(ret_err, PW_PROTOCOL, "a host asks about a name that is none: %s", why.text);
         ret_message->tenant = in->tenant;
         ret_message->name = in->name;
         ret_message->id = (struct pw_id){ in->place, in->epoch, in->generation };
