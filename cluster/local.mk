@@ -14,7 +14,7 @@ noinst_HEADERS += cluster/pull/pull.h cluster/pull/pull_message.h cluster/pull/p
 EXTRA_DIST += cluster/README.md cluster/pull/README.md
 
 cluster_tests = cluster/borrow/borrow_pair_test cluster/borrow/talk_test cluster/link/hosts_test cluster/link/link_seeds_test \
-	cluster/link/link_test cluster/link/peer_test
+	cluster/link/link_test cluster/link/peer_test cluster/link/writing_test
 cluster_tests += cluster/pull/pull_memory_test cluster/pull/pull_message_test cluster/pull/puller_test cluster/pull/source_test \
 	cluster/pull/spread_test
 check_PROGRAMS += $(cluster_tests)
@@ -28,6 +28,8 @@ cluster_borrow_talk_test_LDADD = $(cluster_test_libs)
 cluster_link_hosts_test_LDADD = $(cluster_test_libs)
 cluster_link_link_seeds_test_SOURCES = cluster/link/link_seeds_test.c $(link_ends)
 cluster_link_link_seeds_test_LDADD = $(cluster_test_libs)
+cluster_link_writing_test_SOURCES = cluster/link/writing_test.c
+cluster_link_writing_test_LDADD = $(cluster_test_libs)
 cluster_link_link_test_SOURCES = cluster/link/link_test.c $(link_ends)
 cluster_link_link_test_LDADD = $(cluster_test_libs)
 cluster_link_peer_test_SOURCES = cluster/link/peer_test.c $(link_ends)

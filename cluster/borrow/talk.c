@@ -75,6 +75,7 @@ struct pw_link_frame *pw_talk_encode(const struct pw_talk_message *message)
         uint8_t space[sizeof head + PW_RANK_MAX * sizeof(uint64_t) + PW_TALK_TENANT_MAX + PW_TALK_IDS_MAX * PW_TALK_ID_BYTES +
                       PW_TALK_VALUE_MAX + PW_TALK_TEXT_MAX];
         uint8_t *at = put(space, &head, sizeof head);
+        struct pw_link_frame *frame;
 
         for (uint32_t i = 0; i < known->dims.rank; i++)
                 at = put(at, &(uint64_t){ htole64(known->dims.dim[i]) }, sizeof(uint64_t));
@@ -82,7 +83,10 @@ struct pw_link_frame *pw_talk_encode(const struct pw_talk_message *message)
         at = put(at, message->ids.at, message->ids.count);
         at = put(at, known->value.at, known->value.count);
         at = put(at, known->text.at, text);
-        return pw_link_frame_new(space, (uint32_t)(at - space), pw_talk_is_work(message->kind));
+        frame = pw_link_frame_new(space, (uint32_t)(at - space), pw_talk_is_work(message->kind));
+        if (frame)
+                frame->may_wait = message->kind == PW_TALK_RELEASE;
+        return frame;
 }
 
 /* --- in --------------------------------------------------------------------------------------------------------------------- */

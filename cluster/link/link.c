@@ -63,6 +63,7 @@ enum pw_status pw_link_new(const struct pw_link_params *params, struct pw_link *
                 return pw_error_set(ret_err, PW_NO_MEMORY, "the link with host %u", params->host);
         link->params = *params;
         link->term = 1;
+        link->due_us = UINT64_MAX;
         pw_list_init(&link->kept);
         pw_list_init(&link->waiting);
         link->cursor = &link->kept;
@@ -145,7 +146,8 @@ enum pw_status pw_link_meet(struct pw_link *link, const struct pw_link_peer *pee
         link->heard_us = link->wrote_us = now_us;
         link->calls = link->refusals = link->aways = 0;
         link->calling = false;
-        link->owes_ack = true; /* and the window */
+        link->pressed = true;
+        link->due_us = now_us; /* what was received, and the window */
         ret_met->connection = ++link->connection;
         step(link, PW_LINK_MEET, now_us);
         return PW_OK;
@@ -222,6 +224,24 @@ static enum pw_link_due give_up(struct pw_link *link, uint64_t read_us, struct p
         return pw_link_give_up(link, read_us) ? PW_LINK_GAVE_UP : PW_LINK_NOTHING;
 }
 
+/* When something is to be written, of a link that is up. */
+static uint64_t says_us(const struct pw_link *link)
+{
+        return pw_min_u64(link->due_us, link->wrote_us + link->params.beat_us);
+}
+
+/* Frames say it too, where there are some to be written. */
+static enum pw_link_due say(struct pw_link *link, uint64_t read_us)
+{
+        if (read_us < says_us(link))
+                return PW_LINK_NOTHING;
+        link->pressed = true;
+        if (!pw_link_next(link))
+                return PW_LINK_BEAT;
+        link->due_us = UINT64_MAX;
+        return read_us < link->wrote_us + link->params.beat_us ? PW_LINK_NOTHING : PW_LINK_BEAT;
+}
+
 enum pw_link_due pw_link_turn(struct pw_link *link, uint64_t read_us, struct pw_error *ret_why)
 {
         if (link->state == PW_LINK_AWAY && read_us >= link->again_us)
@@ -231,7 +251,7 @@ enum pw_link_due pw_link_turn(struct pw_link *link, uint64_t read_us, struct pw_
         if (is_choked(link) || read_us >= pw_link_ends_us(link))
                 return give_up(link, read_us, ret_why);
         if (link->state == PW_LINK_UP)
-                return link->owes_ack || read_us >= link->wrote_us + link->params.beat_us ? PW_LINK_BEAT : PW_LINK_NOTHING;
+                return say(link, read_us);
         if (link->calling || read_us < link->call_us)
                 return PW_LINK_NOTHING;
         link->calling = true;
@@ -244,9 +264,9 @@ uint64_t pw_link_next_us(const struct pw_link *link)
 
         if (!is_alive(link))
                 return link->state == PW_LINK_AWAY ? link->again_us : UINT64_MAX;
-        if (is_choked(link) || (link->state == PW_LINK_UP && link->owes_ack))
+        if (is_choked(link))
                 return 0;
         if (link->state == PW_LINK_UP)
-                return pw_min_u64(lease_us, link->wrote_us + link->params.beat_us);
+                return pw_min_u64(lease_us, says_us(link));
         return link->calling ? lease_us : pw_min_u64(lease_us, link->call_us);
 }

@@ -19,6 +19,10 @@
  * Frames that ask for work need a credit, of which the other side has a window (the idea is that of HTTP/2, RFC 9113, 5.2, counted
  * in frames); without one they wait here. All others need none, so that an answer never waits behind a question.
  *
+ * A frame that has come is acknowledged with whatever is written next, after PW_LINK_ACK_US at the latest, with the time that it
+ * waited for that, as QUIC does (RFC 9000, 13.2); and a frame that may wait for company, like the word that something is held no
+ * more, is written with the next one that may not, after PW_LINK_COMPANY_US at the latest. So question and answer are two writes.
+ *
  * Holds no socket and no clock: times are fields of events, by CLOCK_BOOTTIME, so that a host that slept knows it. Threads: one at
  * a time.   Blocks: never.
  */
@@ -54,12 +58,17 @@ struct pw_link_frame {
         struct pw_list link;
         uint64_t number;         /* 0: it waits for a credit */
         bool work;
+        bool may_wait;           /* for company, PW_LINK_COMPANY_US at most; false from pw_link_frame_new() */
         uint8_t whose;           /* which of the cores behind the two links it is for: the daemon's to say */
         uint32_t bytes;
         uint8_t data[];
 };
-/* What goes before each frame. number 0: a beat, without a frame. */
-struct pw_link_head { uint64_t number, received, granted; bool work; };
+/* What goes before each frame. number 0: a beat, without a frame. `held_us`: for how long the last frame received has been there. */
+struct pw_link_head { uint64_t number, received, granted; bool work; uint64_t held_us; };
+
+#define PW_LINK_ACK_US 25000u   /* or half of the time between two beats, where that is less */
+#define PW_LINK_ACK_FRAMES 16u  /* so many are acknowledged at once */
+#define PW_LINK_COMPANY_US 1000u
 
 /* Where a side stands; both tell each other before anything else. `met`: the epoch of the other host that it met in this term; 0:
  * none. What it received is of that one. */
@@ -81,6 +90,7 @@ struct pw_link {
         uint64_t received;       /* the last one of the other side */
         uint64_t works_sent, granted;  /* ours: numbered so far, and so many may be */
         uint64_t works_came, works_done; /* theirs */
+        uint64_t said;           /* of theirs that may be numbered, as they were told last */
         struct pw_list kept;     /* frames with numbers, from acked + 1 on */
         struct pw_list waiting;  /* works without a credit */
         struct pw_list *cursor;  /* what was written last on this connection: in `kept`, or its head */
@@ -90,11 +100,15 @@ struct pw_link {
         uint64_t since_us;       /* when it came into its state, or its term began; 0: it is as it was made */
         uint64_t round_us;       /* from when a frame is written until it is known to be there, smoothed; 0: none was yet */
         uint64_t timed, timed_us; /* the frame that is being timed, and when it was written; 0: none is */
+        uint64_t due_us;         /* when something has to be written, UINT64_MAX: nothing: */
+        uint32_t owed;           /* what is not acknowledged yet, of frames that came, */
+        uint64_t came_us;        /* the last one then; or frames that may wait */
+        bool pressed;            /* those behind the cursor do not wait */
         uint32_t calls;          /* that failed since it was heard */
         uint32_t refusals;       /* of them, the last ones that were refused: nobody listened there */
         uint32_t aways;          /* how often it was given up since the two have met, */
         uint64_t again_us;       /* and, while it is away, when it is called again */
-        bool calling, owes_ack;
+        bool calling;
 };
 
 /* Errors: PW_INVALID (a host has no link with itself), PW_NO_MEMORY. */
@@ -158,7 +172,7 @@ PW_MUST_CHECK enum pw_status pw_link_send(struct pw_link *link, struct pw_link_f
 /* The next frame to be written on the connection; NULL: none, or there is no connection. Borrowed until the next call. */
 const struct pw_link_frame *pw_link_next(const struct pw_link *link);
 /* The head of what is written now, `frame` or a beat (NULL). */
-struct pw_link_head pw_link_head(const struct pw_link *link, const struct pw_link_frame *frame);
+struct pw_link_head pw_link_head(const struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us);
 /* It was written. */
 void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us);
 

@@ -111,7 +111,7 @@ static void gave_up(void *context, struct pw_peer *peer, const struct pw_error *
                 ends_must(end->heard_of_end, "given up though he has not ended");
         else
                 ends_must(scene->now_us >= end->heard_us + LEASE_US && strstr(why->text, "was not heard"), "given up too early");
-        ends_must(!pw_peer_next(peer, &(struct pw_peer_writing){ 0 }), "something is written to who was given up");
+        ends_must(!pw_peer_next(peer, scene->now_us, &(struct pw_peer_writing){ 0 }), "something is written to who was given up");
         end->given_up++;
         end->ended += strstr(why->text, "has ended") != NULL;
         new_life(end);
@@ -245,7 +245,7 @@ static void write_all(uint32_t at)
         struct pw_peer *peer = scene->ends[at].peer;
         struct pw_peer_writing writing;
 
-        while (pw_peer_next(peer, &writing)) {
+        while (pw_peer_next(peer, scene->now_us, &writing)) {
                 struct item item = { .kind = HEAD, .head = writing.head };
 
                 if (writing.frame) {

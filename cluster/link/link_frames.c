@@ -43,7 +43,10 @@ void pw_link_forget(struct pw_link *link)
         link->sent = link->acked = link->received = 0;
         link->works_sent = link->works_came = link->works_done = 0;
         link->granted = 0; /* until the other side says */
-        link->owes_ack = false;
+        link->said = 0;
+        link->owed = 0;
+        link->due_us = UINT64_MAX;
+        link->pressed = false;
         link->timed = 0;
 }
 
@@ -53,18 +56,27 @@ void pw_link_acknowledge(struct pw_link *link, uint64_t number)
                 drop(link, link->kept.next);
 }
 
-/* Smoothed by an eighth, as in RFC 6298, 2.3. */
-static void time_round(struct pw_link *link, uint64_t now_us)
+/* Smoothed by an eighth, as in RFC 6298, 2.3. Less what the last frame that the other side has was held there (RFC 9002, 5.3);
+ * where that is a later one, it is a bound, which says something only if it is lower than what is known. */
+static void time_round(struct pw_link *link, const struct pw_link_head *head, uint64_t now_us)
 {
-        uint64_t took_us = pw_max_u64(1, now_us - pw_min_u64(now_us, link->timed_us));
+        uint64_t took_us = now_us - pw_min_u64(now_us, link->timed_us);
+        bool exact = head->received == link->timed;
 
         if (!link->timed || link->acked < link->timed)
                 return;
         link->timed = 0;
-        link->round_us = link->round_us ? (7 * link->round_us + took_us + 4) / 8 : took_us;
+        took_us = pw_max_u64(1, took_us - pw_min_u64(took_us, head->held_us));
+        if (!link->round_us)
+                link->round_us = took_us;
+        else if (exact || took_us < link->round_us)
+                link->round_us = (7 * link->round_us + took_us + 4) / 8;
 }
 
 /* --- out -------------------------------------------------------------------------------------------------------------------- */
+
+/* Something is written then. */
+static void owe(struct pw_link *link, uint64_t at_us) { link->due_us = pw_min_u64(link->due_us, at_us); }
 
 static void number(struct pw_link *link, struct pw_link_frame *frame)
 {
@@ -82,6 +94,7 @@ static void admit(struct pw_link *link)
 
                 pw_list_remove(&frame->link);
                 number(link, frame);
+                link->pressed = true;
         }
 }
 
@@ -90,6 +103,10 @@ enum pw_status pw_link_send(struct pw_link *link, struct pw_link_frame *frame_ta
         if (link->state == PW_LINK_AWAY)
                 return pw_error_set(ret_err, PW_HOST_LOST, "host %u was given up", link->params.host);
         pw_link_want(link, now_us);
+        if (frame_take->may_wait)
+                owe(link, now_us + PW_LINK_COMPANY_US);
+        else
+                link->pressed = true;
         if (frame_take->work && (!pw_list_empty(&link->waiting) || link->works_sent >= link->granted))
                 pw_list_append(&link->waiting, &frame_take->link);
         else
@@ -99,25 +116,28 @@ enum pw_status pw_link_send(struct pw_link *link, struct pw_link_frame *frame_ta
 
 const struct pw_link_frame *pw_link_next(const struct pw_link *link)
 {
-        if (link->state != PW_LINK_UP || link->cursor->next == &link->kept)
+        if (link->state != PW_LINK_UP || !link->pressed || link->cursor->next == &link->kept)
                 return NULL;
         return frame_of(link->cursor->next);
 }
 
-struct pw_link_head pw_link_head(const struct pw_link *link, const struct pw_link_frame *frame)
+struct pw_link_head pw_link_head(const struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us)
 {
         return (struct pw_link_head){ .number = frame ? frame->number : 0, .received = link->received,
-                                      .granted = link->works_done + link->params.window, .work = frame && frame->work };
+                                      .granted = link->works_done + link->params.window, .work = frame && frame->work,
+                                      .held_us = now_us - pw_min_u64(now_us, link->came_us) };
 }
 
 void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us)
 {
         link->wrote_us = now_us;
-        link->owes_ack = false;
-        if (!frame)
-                return;
-        link->cursor = link->cursor->next;
-        if (link->timed)
+        link->due_us = UINT64_MAX;
+        link->owed = 0;
+        link->said = link->works_done + link->params.window;
+        if (frame)
+                link->cursor = link->cursor->next;
+        link->pressed = link->cursor->next != &link->kept;
+        if (!frame || link->timed)
                 return;
         link->timed = frame->number;
         link->timed_us = now_us;
@@ -146,14 +166,18 @@ enum pw_status pw_link_receive(struct pw_link *link, uint64_t connection, const 
         link->heard_us = now_us;
         if (head->received > link->acked)
                 pw_link_acknowledge(link, head->received);
-        time_round(link, now_us);
+        time_round(link, head, now_us);
         link->granted = pw_max_u64(link->granted, head->granted);
         admit(link);
         if (!head->number)
                 return PW_OK;
-        link->owes_ack = true;
-        if (head->number <= link->received)
+        if (head->number <= link->received) {
+                owe(link, now_us);
                 return pw_error_set(ret_err, PW_EXISTS, "frame %lu came before", (unsigned long)head->number);
+        }
+        link->owed++;
+        owe(link, link->owed < PW_LINK_ACK_FRAMES ? now_us + pw_min_u64(PW_LINK_ACK_US, link->params.beat_us / 2) : now_us);
+        link->came_us = now_us;
         link->received = head->number;
         link->works_came += head->work;
         return PW_OK;
@@ -162,5 +186,6 @@ enum pw_status pw_link_receive(struct pw_link *link, uint64_t connection, const 
 void pw_link_work_done(struct pw_link *link)
 {
         link->works_done++;
-        link->owes_ack = true;
+        if (link->works_done + link->params.window - link->said >= (link->params.window + 1) / 2)
+                owe(link, 0);
 }

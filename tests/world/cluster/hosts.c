@@ -301,12 +301,13 @@ static void write_all(struct connection *connection, uint32_t side, bool beat)
         if (!link || !connection->open[side] || !connection->number[side] || connection->number[side] != link->connection)
                 return;
         while ((frame = pw_link_next(link))) {
-                put(connection, !side, &(struct item){ .kind = HEAD, .head = pw_link_head(link, frame), .bytes = frame->bytes },
+                put(connection, !side,
+                    &(struct item){ .kind = HEAD, .head = pw_link_head(link, frame, world->now_us), .bytes = frame->bytes },
                     frame->data);
                 pw_link_wrote(link, frame, world->now_us);
         }
         if (beat) {
-                put(connection, !side, &(struct item){ .kind = HEAD, .head = pw_link_head(link, NULL) }, NULL);
+                put(connection, !side, &(struct item){ .kind = HEAD, .head = pw_link_head(link, NULL, world->now_us) }, NULL);
                 pw_link_wrote(link, NULL, world->now_us);
         }
 }

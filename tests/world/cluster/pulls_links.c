@@ -31,7 +31,7 @@ static void put(uint32_t from, uint32_t to, const struct pw_link_frame *frame)
         struct item *item = calloc(1, sizeof *item);
 
         assert_non_null(item);
-        item->head = pw_link_head(world->hosts[from].links[to], frame);
+        item->head = pw_link_head(world->hosts[from].links[to], frame, world->now_us);
         item->has_frame = frame != NULL;
         if (frame) {
                 assert_int_equal(frame->bytes, sizeof item->bytes);
