@@ -113,9 +113,10 @@ enum pw_status pw_connection_call(struct pw_connection *connection, Pathways__Wi
         status = pw_connection_send_request(connection, request, ret_err);
         pthread_mutex_lock(&connection->lock);
         /* Who finds the socket closed before the watcher does waits for it: once a call has said "gone", every other says so. */
-        while ((status == PW_OK || status == PW_DAEMON_GONE) && !waiter.done && atomic_load(connection->life) == PW_LIFE_ALIVE)
-                pthread_cond_wait(&waiter.answered, &connection->lock);
+        if (status == PW_OK || status == PW_DAEMON_GONE)
+                pw_connection_await(connection, &waiter);
         pw_list_remove(&waiter.node);
+        pw_connection_hand_on(connection);
         pthread_mutex_unlock(&connection->lock);
         pthread_cond_destroy(&waiter.answered);
         if (status == PW_OK || status == PW_DAEMON_GONE)
@@ -178,6 +179,7 @@ enum pw_status pw_connection_open(const struct pw_connection_params *params, str
         connection->socket = connection->nudge = PW_DESCRIPTOR_NONE;
         pthread_mutex_init(&connection->send_lock, NULL);
         pthread_mutex_init(&connection->lock, NULL);
+        pthread_cond_init(&connection->given_back, NULL);
         pw_list_init(&connection->waiters);
         pw_list_init(&connection->soon);
         pw_decoder_init(&connection->decoder);
@@ -235,6 +237,7 @@ void pw_connection_close(struct pw_connection *connection)
         pw_outgoing_done(connection);
         pw_decoder_done(&connection->decoder);
         pthread_mutex_destroy(&connection->send_lock);
+        pthread_cond_destroy(&connection->given_back);
         pthread_mutex_destroy(&connection->lock);
         if (connection->life)
                 munmap(connection->life, connection->life_bytes);

@@ -1,7 +1,8 @@
 /* The socket to the daemon: requests and their replies, the doorbell, and the watcher thread that sees the daemon go.
  *
- * Used by sessions of clients and by executors. One watcher thread reads all replies and hands each to who waits for its id;
- * at the end of the socket it changes the life word, wakes everybody, and every call answers PW_DAEMON_GONE.
+ * Used by sessions of clients and by executors. Who asks while nobody else does reads the socket until its answer is there, which
+ * spares a wake-up; else the watcher thread reads, and hands each reply to who waits for its id. At the end of the socket who reads
+ * changes the life word, wakes everybody, and every call answers PW_DAEMON_GONE.
  * Threads: any, for all calls but open and close.
  */
 #ifndef PW_LIBCLIENT_SOCKET_CONNECTION_H
@@ -20,7 +21,7 @@ struct pw_connection_params {
         int fd;             /* connected already (executors: inherited), or -1: connect to `path` */
         const char *role;   /* "client", "executor", "describer" */
         uint32_t device;    /* of an executor */
-        /* The daemon is gone, on the watcher thread or the one that found the socket closed, once. May be NULL. */
+        /* The daemon is gone, on the watcher thread or one that found the socket closed, once. May be NULL. */
         void (*gone)(void *context);
         /* On the watcher thread, after pw_connection_nudge() and after the reply to a posted request. May be NULL. */
         void (*nudged)(void *context);

@@ -18,6 +18,8 @@ struct pw_reply_waiter {
         struct pw_answer answer;
 };
 
+enum pw_reader { PW_READER_NONE = 0, PW_READER_WATCHER, PW_READER_CALLER };
+
 struct pw_connection {
         struct pw_descriptor socket, nudge;
         _Atomic uint32_t *life; /* a page of its own, MADV_WIPEONFORK */
@@ -27,13 +29,18 @@ struct pw_connection {
         _Atomic bool lost; /* the process has closed the descriptors */
         _Atomic uint64_t last_id;
         struct pw_connection_params params;
-        struct pw_decoder decoder; /* of the watcher, once it runs */
+        struct pw_decoder decoder; /* of who reads, once the watcher runs */
 
         pthread_mutex_t send_lock; /* around a whole frame */
         _Atomic uint32_t wanted;   /* to be sent by the thread that holds the socket, or by the one that wanted it */
         _Atomic uint32_t kept;     /* to be sent by the watcher when there is room */
 
         pthread_mutex_t lock; /* guards what follows */
+        enum pw_reader reader;
+        bool lent;                 /* the watcher looks for the end of the socket only */
+        bool rests;                /* it does so without a look now and then, as a caller reads that waits for long */
+        uint64_t reads;            /* by callers */
+        pthread_cond_t given_back; /* the reader is no caller any more */
         struct pw_list waiters;
         struct pw_list soon; /* what the watcher has to send */
         char gone_text[200];
@@ -52,6 +59,10 @@ PW_MUST_CHECK enum pw_status pw_answer_status(const struct pw_answer *answer, st
 /* Say Hello and read the Welcome, with the caller's thread. handshake.c */
 PW_MUST_CHECK enum pw_status pw_connection_shake_hands(struct pw_connection *connection, struct pw_answer *ret_welcome,
                                                        struct pw_error *ret_err);
+/* Wait until the reply is there, or the session has ended. `lock` is held, and not all the time. watcher.c */
+void pw_connection_await(struct pw_connection *connection, struct pw_reply_waiter *waiter);
+/* A waiter has its reply and is off the list. `lock` is held. watcher.c */
+void pw_connection_hand_on(struct pw_connection *connection);
 /* The process has closed the descriptor of the socket itself: the session ends as if the daemon were gone. watcher.c */
 void pw_connection_lost(struct pw_connection *connection);
 /* This process ends the session: who waits hears of it before the daemon does. watcher.c */

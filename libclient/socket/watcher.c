@@ -1,4 +1,9 @@
-/* The watcher thread of a connection: replies to who waits for them, requests of the daemon, nudges, and the end. */
+/* Who reads the socket of a connection: the watcher thread, or who waits for a reply while nobody else does. Replies to who waits
+ * for them, requests of the daemon, nudges, and the end.
+ *
+ * While callers read for themselves the socket is *lent*: the watcher polls it for its end alone, so that what arrives wakes only
+ * the one that it is for. It takes it back when no caller has read for a while, or several wait at a time.
+ */
 #include "libclient/socket/outgoing.h"
 
 #include "libclient/uncancelled.h"
@@ -11,6 +16,8 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#define LENT_MS 5 /* without a caller that reads */
+
 /* Whoever asked may wait for ever once an answer went to nobody: what was never asked is not passed over. */
 static enum pw_status check_id(struct pw_connection *connection, const Pathways__Wire__Reply *reply, struct pw_error *ret_err)
 {
@@ -20,7 +27,7 @@ static enum pw_status check_id(struct pw_connection *connection, const Pathways_
                             (unsigned long long)reply->id);
 }
 
-static void deliver(struct pw_connection *connection, Pathways__Wire__Reply *reply_take, struct pw_frame *frame)
+static void deliver(struct pw_connection *connection, enum pw_reader by, Pathways__Wire__Reply *reply_take, struct pw_frame *frame)
 {
         struct pw_reply_waiter *waiter, *found = NULL;
         pthread_mutex_lock(&connection->lock);
@@ -37,7 +44,9 @@ static void deliver(struct pw_connection *connection, Pathways__Wire__Reply *rep
         if (found)
                 return;
         pathways__wire__reply__free_unpacked(reply_take, NULL);
-        if (connection->params.nudged)
+        if (by == PW_READER_CALLER)
+                pw_connection_nudge(connection);
+        else if (connection->params.nudged)
                 connection->params.nudged(connection->params.context);
 }
 
@@ -54,7 +63,8 @@ static enum pw_status refuse(struct pw_connection *connection, const struct pw_f
         return pw_connection_send_soon(connection, PW_FRAME_REPLY, &reply.base, ret_err);
 }
 
-static enum pw_status handle_frame(struct pw_connection *connection, struct pw_frame *frame, struct pw_error *ret_err)
+static enum pw_status handle_frame(struct pw_connection *connection, enum pw_reader by, struct pw_frame *frame,
+                                   struct pw_error *ret_err)
 {
         if (frame->kind == PW_FRAME_DOORBELL)
                 return PW_OK;
@@ -65,18 +75,18 @@ static enum pw_status handle_frame(struct pw_connection *connection, struct pw_f
                 return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd sent a reply that cannot be read");
         enum pw_status status = check_id(connection, reply, ret_err);
         if (status == PW_OK)
-                deliver(connection, reply, frame);
+                deliver(connection, by, reply, frame);
         else
                 pathways__wire__reply__free_unpacked(reply, NULL);
         return status;
 }
 
-static enum pw_status handle_frames(struct pw_connection *connection, struct pw_error *ret_err)
+static enum pw_status handle_frames(struct pw_connection *connection, enum pw_reader by, struct pw_error *ret_err)
 {
         struct pw_frame frame;
         enum pw_status status;
         while ((status = pw_frame_next(&connection->decoder, &frame, ret_err)) == PW_OK) {
-                status = handle_frame(connection, &frame, ret_err);
+                status = handle_frame(connection, by, &frame, ret_err);
                 if (status != PW_OK)
                         return status;
         }
@@ -90,34 +100,6 @@ static int sleep_until_ready(struct pollfd on[2], int timeout_ms)
         int number = poll(on, 2, timeout_ms) < 0 ? errno : 0;
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
         return number;
-}
-
-/* Wait for the socket, for room in it if something is kept, and for nudges, once. */
-static enum pw_status watch_once(struct pw_connection *connection, struct pw_error *ret_err)
-{
-        uint32_t kept = atomic_load(&connection->kept);
-        short events = kept && !(kept & PW_WANT_LATER) ? POLLIN | POLLOUT : POLLIN;
-        struct pollfd on[2] = { { .fd = connection->socket.fd, .events = events },
-                                { .fd = connection->nudge.fd, .events = POLLIN } };
-        int number = sleep_until_ready(on, kept & PW_WANT_LATER ? PW_AGAIN_MS : -1);
-        if (number)
-                return number == EINTR ? PW_OK : pw_error_errno(ret_err, number, "poll");
-        if (!pw_connection_holds(connection))
-                pw_connection_lost(connection);
-        if (atomic_load(connection->life) != PW_LIFE_ALIVE)
-                return PW_DAEMON_GONE;
-        if (on[1].revents) {
-                uint64_t count;
-                (void)!read(connection->nudge.fd, &count, sizeof count);
-                if (connection->params.nudged)
-                        connection->params.nudged(connection->params.context);
-        } else if (on[0].revents & POLLOUT || kept & PW_WANT_LATER)
-                pw_connection_send_kept(connection);
-        if (!(on[0].revents & ~POLLOUT))
-                return PW_OK;
-        size_t bytes;
-        enum pw_status status = pw_decoder_read(&connection->decoder, connection->socket.fd, false, &bytes, ret_err);
-        return status == PW_OK ? handle_frames(connection, ret_err) : status;
 }
 
 static void declare_gone(struct pw_connection *connection, const struct pw_error *why)
@@ -142,6 +124,135 @@ static void declare_gone(struct pw_connection *connection, const struct pw_error
         pw_futex_wake(connection->life, INT_MAX);
         if (connection->params.gone)
                 connection->params.gone(connection->params.context);
+}
+
+/* What is there, by who has the socket. */
+static enum pw_status read_some(struct pw_connection *connection, enum pw_reader by, struct pw_error *ret_err)
+{
+        size_t bytes;
+        enum pw_status status = pw_decoder_read(&connection->decoder, connection->socket.fd, false, &bytes, ret_err);
+
+        return status == PW_OK ? handle_frames(connection, by, ret_err) : status;
+}
+
+/* --- callers ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_alone(const struct pw_connection *connection, const struct pw_reply_waiter *waiter)
+{
+        return connection->waiters.next == &waiter->node && connection->waiters.prev == &waiter->node;
+}
+
+/* Until something has come, which may be the end. By poll(): who sleeps in recv() is woken by room to send as well. */
+static void read_here(struct pw_connection *connection)
+{
+        struct pollfd on = { .fd = connection->socket.fd, .events = POLLIN };
+        struct pw_error why;
+        int ready = poll(&on, 1, -1);
+
+        if (!pw_connection_holds(connection))
+                pw_connection_lost(connection);
+        else if (ready == 1 && read_some(connection, PW_READER_CALLER, &why) != PW_OK)
+                declare_gone(connection, &why);
+}
+
+void pw_connection_await(struct pw_connection *connection, struct pw_reply_waiter *waiter)
+{
+        while (!waiter->done && atomic_load(connection->life) == PW_LIFE_ALIVE) {
+                if (connection->reader != PW_READER_NONE || !(connection->lent || is_alone(connection, waiter))) {
+                        pthread_cond_wait(&waiter->answered, &connection->lock);
+                        continue;
+                }
+                connection->reader = PW_READER_CALLER;
+                pthread_mutex_unlock(&connection->lock);
+                read_here(connection);
+                pthread_mutex_lock(&connection->lock);
+                connection->reader = PW_READER_NONE;
+                connection->reads++;
+                pthread_cond_signal(&connection->given_back);
+                if (connection->rests)
+                        pw_connection_nudge(connection);
+                connection->rests = false;
+        }
+}
+
+/* One that still waits reads for itself; several have the watcher do it. */
+void pw_connection_hand_on(struct pw_connection *connection)
+{
+        if (!connection->lent || connection->reader != PW_READER_NONE || pw_list_empty(&connection->waiters))
+                return;
+        if (connection->waiters.next == connection->waiters.prev) {
+                pthread_cond_signal(&pw_list_first(&connection->waiters, struct pw_reply_waiter, node)->answered);
+        } else {
+                connection->lent = false;
+                pw_connection_nudge(connection);
+        }
+}
+
+/* --- the watcher ------------------------------------------------------------------------------------------------------------ */
+
+/* May the watcher read? Not where a caller does, or has done so since it was asked last; at the end of the socket it may. */
+static bool take_reading(struct pw_connection *connection, bool end, uint64_t *seen)
+{
+        pthread_mutex_lock(&connection->lock);
+        while (end && connection->reader == PW_READER_CALLER)
+                pthread_cond_wait(&connection->given_back, &connection->lock);
+        bool takes = connection->reader != PW_READER_CALLER && (end || connection->reads == *seen);
+        connection->rests = !takes && connection->reads == *seen;
+        connection->lent = !takes;
+        *seen = connection->reads;
+        if (takes)
+                connection->reader = PW_READER_WATCHER;
+        pthread_mutex_unlock(&connection->lock);
+        return takes;
+}
+
+static void give_back_reading(struct pw_connection *connection)
+{
+        pthread_mutex_lock(&connection->lock);
+        connection->reader = PW_READER_NONE;
+        pthread_mutex_unlock(&connection->lock);
+}
+
+static bool is_lent(struct pw_connection *connection, int *ret_timeout_ms)
+{
+        pthread_mutex_lock(&connection->lock);
+        bool lent = connection->lent;
+        *ret_timeout_ms = lent && !connection->rests ? LENT_MS : -1;
+        pthread_mutex_unlock(&connection->lock);
+        return lent;
+}
+
+/* Wait for the socket, for room in it if something is kept, and for nudges, once. `seen`: reads of callers, up to the last look. */
+static enum pw_status watch_once(struct pw_connection *connection, uint64_t *seen, struct pw_error *ret_err)
+{
+        uint32_t kept = atomic_load(&connection->kept);
+        int timeout_ms;
+        bool lent = is_lent(connection, &timeout_ms);
+        short out = kept && !(kept & PW_WANT_LATER) ? POLLOUT : 0;
+        struct pollfd on[2] = { { .fd = connection->socket.fd, .events = (short)((lent ? POLLRDHUP : POLLIN) | out) },
+                                { .fd = connection->nudge.fd, .events = POLLIN } };
+        int number = sleep_until_ready(on, kept & PW_WANT_LATER ? PW_AGAIN_MS : timeout_ms);
+        if (number)
+                return number == EINTR ? PW_OK : pw_error_errno(ret_err, number, "poll");
+        if (!pw_connection_holds(connection))
+                pw_connection_lost(connection);
+        if (atomic_load(connection->life) != PW_LIFE_ALIVE)
+                return PW_DAEMON_GONE;
+        if (on[1].revents) {
+                uint64_t count;
+                (void)!read(connection->nudge.fd, &count, sizeof count);
+                if (connection->params.nudged)
+                        connection->params.nudged(connection->params.context);
+        } else if (on[0].revents & POLLOUT || kept & PW_WANT_LATER)
+                pw_connection_send_kept(connection);
+        if ((on[0].revents & ~POLLOUT) || (lent && !on[1].revents && !on[0].revents)) {
+                if (!take_reading(connection, on[0].revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL), seen))
+                        return PW_OK;
+                enum pw_status status = read_some(connection, PW_READER_WATCHER, ret_err);
+                give_back_reading(connection);
+                return status;
+        }
+        return PW_OK;
 }
 
 void pw_connection_lost(struct pw_connection *connection)
@@ -186,10 +297,11 @@ static void *watch(void *argument)
 {
         struct pw_connection *connection = argument;
         struct pw_error err = { .status = PW_OK };
+        uint64_t seen = 0;
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-        enum pw_status status = handle_frames(connection, &err); /* what came behind the Welcome */
+        enum pw_status status = handle_frames(connection, PW_READER_WATCHER, &err); /* what came behind the Welcome */
         while (status == PW_OK)
-                status = watch_once(connection, &err);
+                status = watch_once(connection, &seen, &err);
         if (pw_connection_holds(connection))
                 declare_gone(connection, &err);
         else
