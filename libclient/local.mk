@@ -25,8 +25,8 @@ libclient_libpathways_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -no-undefin
 	-Wl,--version-script='$(srcdir)/libclient/libpathways.map'
 EXTRA_libclient_libpathways_la_DEPENDENCIES = libclient/libpathways.map
 
-libclient_tests = libclient/room_test libclient/socket/connection_test libclient/object/future_test libclient/session_test \
-	libclient/params_test libclient/program/program_test libclient/program/sharded_test
+libclient_tests = libclient/room_test libclient/socket/connection_test libclient/socket/reading_test \
+	libclient/object/future_test libclient/session_test libclient/params_test libclient/program/program_test libclient/program/sharded_test
 check_PROGRAMS += $(libclient_tests)
 TESTS += $(libclient_tests)
 libclient_test_libs = libclient/libclient.la $(CMOCKA_LIBS)
@@ -37,6 +37,8 @@ libclient_object_future_test_SOURCES = libclient/object/future_test.c $(libclien
 libclient_object_future_test_LDADD = $(libclient_test_libs)
 libclient_socket_connection_test_SOURCES = libclient/socket/connection_test.c
 libclient_socket_connection_test_LDADD = $(libclient_test_libs)
+libclient_socket_reading_test_SOURCES = libclient/socket/reading_test.c
+libclient_socket_reading_test_LDADD = $(libclient_test_libs)
 libclient_params_test_SOURCES = libclient/params_test.c libclient/program/program_fixture_test.h $(libclient_fake)
 libclient_params_test_LDADD = $(libclient_test_libs)
 libclient_session_test_SOURCES = libclient/session_test.c $(libclient_fake)
