@@ -107,17 +107,12 @@ enum pw_status pw_connection_call(struct pw_connection *connection, Pathways__Wi
                 return status;
         struct pw_reply_waiter waiter = { .id = pw_connection_next_id(connection), .answered = PTHREAD_COND_INITIALIZER };
         request->id = waiter.id;
-        pthread_mutex_lock(&connection->lock);
-        pw_list_append(&connection->waiters, &waiter.node);
-        pthread_mutex_unlock(&connection->lock);
+        pw_connection_expect(connection, &waiter);
         status = pw_connection_send_request(connection, request, ret_err);
-        pthread_mutex_lock(&connection->lock);
-        /* Who finds the socket closed before the watcher does waits for it: once a call has said "gone", every other says so. */
+        /* Who finds the socket closed as it sends goes on to read: once a call has said "gone", every other says so. */
         if (status == PW_OK || status == PW_DAEMON_GONE)
                 pw_connection_await(connection, &waiter);
-        pw_list_remove(&waiter.node);
-        pw_connection_hand_on(connection);
-        pthread_mutex_unlock(&connection->lock);
+        pw_connection_expect_no_more(connection, &waiter);
         pthread_cond_destroy(&waiter.answered);
         if (status == PW_OK || status == PW_DAEMON_GONE)
                 status = waiter.done ? pw_answer_status(&waiter.answer, ret_err) : pw_connection_check(connection, ret_err);

@@ -14,6 +14,7 @@ struct pw_reply_waiter {
         struct pw_list node;
         uint64_t id;
         pthread_cond_t answered;
+        bool reads; /* it has the socket's reading side */
         bool done;
         struct pw_answer answer;
 };
@@ -59,10 +60,10 @@ PW_MUST_CHECK enum pw_status pw_answer_status(const struct pw_answer *answer, st
 /* Say Hello and read the Welcome, with the caller's thread. handshake.c */
 PW_MUST_CHECK enum pw_status pw_connection_shake_hands(struct pw_connection *connection, struct pw_answer *ret_welcome,
                                                        struct pw_error *ret_err);
-/* Wait until the reply is there, or the session has ended. `lock` is held, and not all the time. watcher.c */
+/* Of a call: before it is sent; until the reply is there, or the session has ended; when it is over. watcher.c */
+void pw_connection_expect(struct pw_connection *connection, struct pw_reply_waiter *waiter);
 void pw_connection_await(struct pw_connection *connection, struct pw_reply_waiter *waiter);
-/* A waiter has its reply and is off the list. `lock` is held. watcher.c */
-void pw_connection_hand_on(struct pw_connection *connection);
+void pw_connection_expect_no_more(struct pw_connection *connection, struct pw_reply_waiter *waiter);
 /* The process has closed the descriptor of the socket itself: the session ends as if the daemon were gone. watcher.c */
 void pw_connection_lost(struct pw_connection *connection);
 /* This process ends the session: who waits hears of it before the daemon does. watcher.c */

@@ -137,9 +137,22 @@ static enum pw_status read_some(struct pw_connection *connection, enum pw_reader
 
 /* --- callers ---------------------------------------------------------------------------------------------------------------- */
 
-static bool is_alone(const struct pw_connection *connection, const struct pw_reply_waiter *waiter)
+/* Who is alone, or comes while the watcher does not read, reads for himself; from before he asks, or the watcher could be woken. */
+static void claim(struct pw_connection *connection, struct pw_reply_waiter *waiter)
 {
-        return connection->waiters.next == &waiter->node && connection->waiters.prev == &waiter->node;
+        bool is_alone = connection->waiters.next == &waiter->node && connection->waiters.prev == &waiter->node;
+
+        waiter->reads = connection->reader == PW_READER_NONE && (connection->lent || is_alone);
+        if (waiter->reads)
+                connection->reader = PW_READER_CALLER;
+}
+
+void pw_connection_expect(struct pw_connection *connection, struct pw_reply_waiter *waiter)
+{
+        pthread_mutex_lock(&connection->lock);
+        pw_list_append(&connection->waiters, &waiter->node);
+        claim(connection, waiter);
+        pthread_mutex_unlock(&connection->lock);
 }
 
 /* Until something has come, which may be the end. By poll(): who sleeps in recv() is woken by room to send as well. */
@@ -157,46 +170,60 @@ static void read_here(struct pw_connection *connection)
 
 void pw_connection_await(struct pw_connection *connection, struct pw_reply_waiter *waiter)
 {
+        pthread_mutex_lock(&connection->lock);
         while (!waiter->done && atomic_load(connection->life) == PW_LIFE_ALIVE) {
-                if (connection->reader != PW_READER_NONE || !(connection->lent || is_alone(connection, waiter))) {
+                if (!waiter->reads)
+                        claim(connection, waiter);
+                if (waiter->reads) {
+                        pthread_mutex_unlock(&connection->lock);
+                        read_here(connection);
+                        pthread_mutex_lock(&connection->lock);
+                } else {
                         pthread_cond_wait(&waiter->answered, &connection->lock);
-                        continue;
                 }
-                connection->reader = PW_READER_CALLER;
-                pthread_mutex_unlock(&connection->lock);
-                read_here(connection);
-                pthread_mutex_lock(&connection->lock);
-                connection->reader = PW_READER_NONE;
-                connection->reads++;
-                pthread_cond_signal(&connection->given_back);
-                if (connection->rests)
-                        pw_connection_nudge(connection);
-                connection->rests = false;
         }
+        pthread_mutex_unlock(&connection->lock);
+}
+
+static void give_up_reading(struct pw_connection *connection)
+{
+        connection->reader = PW_READER_NONE;
+        connection->reads++;
+        pthread_cond_signal(&connection->given_back);
+        if (connection->rests)
+                pw_connection_nudge(connection);
+        connection->rests = false;
 }
 
 /* One that still waits reads for itself; several have the watcher do it. */
-void pw_connection_hand_on(struct pw_connection *connection)
+void pw_connection_expect_no_more(struct pw_connection *connection, struct pw_reply_waiter *waiter)
 {
-        if (!connection->lent || connection->reader != PW_READER_NONE || pw_list_empty(&connection->waiters))
-                return;
-        if (connection->waiters.next == connection->waiters.prev) {
-                pthread_cond_signal(&pw_list_first(&connection->waiters, struct pw_reply_waiter, node)->answered);
-        } else {
-                connection->lent = false;
-                pw_connection_nudge(connection);
+        pthread_mutex_lock(&connection->lock);
+        pw_list_remove(&waiter->node);
+        if (waiter->reads)
+                give_up_reading(connection);
+        if (connection->lent && connection->reader == PW_READER_NONE && !pw_list_empty(&connection->waiters)) {
+                if (connection->waiters.next == connection->waiters.prev) {
+                        pthread_cond_signal(&pw_list_first(&connection->waiters, struct pw_reply_waiter, node)->answered);
+                } else {
+                        connection->lent = false;
+                        pw_connection_nudge(connection);
+                }
         }
+        pthread_mutex_unlock(&connection->lock);
 }
 
 /* --- the watcher ------------------------------------------------------------------------------------------------------------ */
 
-/* May the watcher read? Not where a caller does, or has done so since it was asked last; at the end of the socket it may. */
+/* May the watcher read? Not where a caller does, or the last one to wait has done so since it was asked last; at the end of the
+ * socket it may. */
 static bool take_reading(struct pw_connection *connection, bool end, uint64_t *seen)
 {
         pthread_mutex_lock(&connection->lock);
         while (end && connection->reader == PW_READER_CALLER)
                 pthread_cond_wait(&connection->given_back, &connection->lock);
-        bool takes = connection->reader != PW_READER_CALLER && (end || connection->reads == *seen);
+        bool waited_for = end || connection->reads == *seen || !pw_list_empty(&connection->waiters);
+        bool takes = connection->reader != PW_READER_CALLER && waited_for;
         connection->rests = !takes && connection->reads == *seen;
         connection->lent = !takes;
         *seen = connection->reads;
