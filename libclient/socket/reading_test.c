@@ -30,7 +30,7 @@ struct scene {
         int fd;
         pthread_t thread;
         _Atomic uint32_t nudged, gone;
-        _Atomic pid_t nudged_on;
+        _Atomic pid_t nudged_on; /* the first time */
 };
 
 static Pathways__Wire__Request *next_request(struct scene *scene)
@@ -76,7 +76,8 @@ static void on_nudge(void *context)
 {
         struct scene *scene = context;
 
-        atomic_store(&scene->nudged_on, gettid());
+        if (!atomic_load(&scene->nudged_on))
+                atomic_store(&scene->nudged_on, gettid());
         atomic_fetch_add(&scene->nudged, 1);
 }
 
@@ -212,7 +213,8 @@ static void test_who_asks_alone_reads(void **state)
                 snprintf(name, sizeof name, "%u", i);
                 assert_int_equal(ask(&scene, name), PW_OK);
         }
-        assert_true(watcher_sleeps() - sleeps <= (pw_now_ns() - start_ns) / 1000000 / LENT_MS + 10);
+        /* It looks now and then; where this thread was held up meanwhile, it takes the socket, and leaves it to the next call. */
+        assert_true(watcher_sleeps() - sleeps <= 2 * ((pw_now_ns() - start_ns) / 1000000 / LENT_MS) + 10);
         end(&scene);
         assert_int_equal(scene.gone, 1);
 }

@@ -137,12 +137,18 @@ static enum pw_status read_some(struct pw_connection *connection, enum pw_reader
 
 /* --- callers ---------------------------------------------------------------------------------------------------------------- */
 
+/* NULL: there are none, or several. `lock` is held. */
+static struct pw_reply_waiter *only_waiter(const struct pw_connection *connection)
+{
+        bool is_one = connection->waiters.next != &connection->waiters && connection->waiters.next == connection->waiters.prev;
+
+        return is_one ? pw_list_first(&connection->waiters, struct pw_reply_waiter, node) : NULL;
+}
+
 /* Who is alone, or comes while the watcher does not read, reads for himself; from before he asks, or the watcher could be woken. */
 static void claim(struct pw_connection *connection, struct pw_reply_waiter *waiter)
 {
-        bool is_alone = connection->waiters.next == &waiter->node && connection->waiters.prev == &waiter->node;
-
-        waiter->reads = connection->reader == PW_READER_NONE && (connection->lent || is_alone);
+        waiter->reads = connection->reader == PW_READER_NONE && (connection->lent || only_waiter(connection) == waiter);
         if (waiter->reads)
                 connection->reader = PW_READER_CALLER;
 }
@@ -203,8 +209,8 @@ void pw_connection_expect_no_more(struct pw_connection *connection, struct pw_re
         if (waiter->reads)
                 give_up_reading(connection);
         if (connection->lent && connection->reader == PW_READER_NONE && !pw_list_empty(&connection->waiters)) {
-                if (connection->waiters.next == connection->waiters.prev) {
-                        pthread_cond_signal(&pw_list_first(&connection->waiters, struct pw_reply_waiter, node)->answered);
+                if (only_waiter(connection)) {
+                        pthread_cond_signal(&only_waiter(connection)->answered);
                 } else {
                         connection->lent = false;
                         pw_connection_nudge(connection);
@@ -233,10 +239,13 @@ static bool take_reading(struct pw_connection *connection, bool end, uint64_t *s
         return takes;
 }
 
+/* Who came meanwhile, and is alone, reads for himself. */
 static void give_back_reading(struct pw_connection *connection)
 {
         pthread_mutex_lock(&connection->lock);
         connection->reader = PW_READER_NONE;
+        if (only_waiter(connection))
+                pthread_cond_signal(&only_waiter(connection)->answered);
         pthread_mutex_unlock(&connection->lock);
 }
 
