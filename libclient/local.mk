@@ -2,7 +2,7 @@
 # libclient_core.la has the objects of this folder alone: libtool would put those of nested archives into a shared library twice.
 noinst_LTLIBRARIES += libclient/libclient_core.la libclient/libclient.la
 libclient_libclient_core_la_SOURCES = libclient/drain.c libclient/lane.c libclient/listing.c libclient/listing_hosts.c libclient/object/frozen.c libclient/object/foreign.c libclient/object/future.c \
-	libclient/object/get.c libclient/object/name.c libclient/object/notify.c libclient/object/open.c libclient/object/put.c \
+	libclient/object/get.c libclient/object/name.c libclient/object/notify.c libclient/object/open.c libclient/object/open_all.c libclient/object/put.c \
 	libclient/object/relocate.c libclient/object/unref.c libclient/object/value.c libclient/object/wait.c \
 	libclient/params.c libclient/program/cancel.c libclient/program/compile.c libclient/program/program.c libclient/program/run.c \
 	libclient/program/slice.c libclient/room.c libclient/session.c libclient/slab.c libclient/socket/connection.c \

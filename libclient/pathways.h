@@ -148,6 +148,13 @@ PW_MUST_CHECK enum pw_status pw_id_parse(const char *text, struct pw_id *ret_id,
 PW_MUST_CHECK enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_future **ret_future,
                                      struct pw_error *ret_err);
 
+/* The same of `count` ids at once: those of other hosts are asked for together, so that their round trips are one. An id may
+ * come twice: two references.
+ * Own:     on PW_OK the caller holds ret_futures[0 .. count - 1], one reference each; else none.
+ * Errors:  of the first that cannot be opened; PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_open_all(struct pw_session *session, const struct pw_id *ids, size_t count,
+                                         struct pw_future **ret_futures, struct pw_error *ret_err);
+
 struct pw_info {
         struct pw_id id;
         enum pw_status status; /* PW_NOT_READY, PW_OK, or the error it is ready with */

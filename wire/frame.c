@@ -86,3 +86,16 @@ enum pw_status pw_frame_send(int socket, enum pw_frame_kind kind, const uint8_t 
         }
         return PW_OK;
 }
+
+enum pw_status pw_frames_send(int socket, const uint8_t *frames, size_t bytes, struct pw_error *ret_err)
+{
+        size_t done = 0, sent;
+        while (done < bytes) {
+                struct iovec part = { (void *)(uintptr_t)(frames + done), bytes - done };
+                enum pw_status status = send_some(socket, &(struct msghdr){ .msg_iov = &part, .msg_iovlen = 1 }, &sent, ret_err);
+                if (status != PW_OK)
+                        return status;
+                done += sent;
+        }
+        return PW_OK;
+}

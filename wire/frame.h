@@ -62,5 +62,7 @@ uint32_t pw_frame_header(uint8_t header[PW_FRAME_HEADER], enum pw_frame_kind kin
  * Errors: PW_DAEMON_GONE, PW_SYSTEM.   Blocks: yes. */
 PW_MUST_CHECK enum pw_status pw_frame_send(int socket, enum pw_frame_kind kind, const uint8_t *message, uint32_t bytes,
                                            const int *fds, uint32_t fd_count, struct pw_error *ret_err);
+/* The same of frames without descriptors that lie one behind the other, each with its header. */
+PW_MUST_CHECK enum pw_status pw_frames_send(int socket, const uint8_t *frames, size_t bytes, struct pw_error *ret_err);
 
 #endif

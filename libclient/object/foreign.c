@@ -3,8 +3,6 @@
 
 #include "base/memory.h"
 
-#define OPEN_TIMEOUT_US INT64_C(30000000)
-
 static enum pw_status ask_for_bytes(struct pw_future *future, int64_t timeout_us, struct pw_error *ret_err)
 {
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
@@ -44,7 +42,7 @@ enum pw_status pw_foreign_future(struct pw_session *session, struct pw_id id, st
         Pathways__Wire__ObjectId object = pw_wire_id(id);
         struct pw_answer answer;
         open.object = &object;
-        open.timeout_us = OPEN_TIMEOUT_US;
+        open.timeout_us = PW_FOREIGN_OPEN_US;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_OBJECT_OPEN;
         request.object_open = &open;
         pw_session_ref(session); /* pw_close() may come meanwhile */

@@ -19,6 +19,7 @@ static inline bool pw_word_elsewhere(uint64_t word)
  * those of pw_session_call(). */
 PW_MUST_CHECK enum pw_status pw_future_fetch(struct pw_future *future, int64_t timeout_us, uint64_t *word,
                                              struct pw_error *ret_err);
+#define PW_FOREIGN_OPEN_US INT64_C(30000000) /* how long the daemon asks another host */
 /* Take a reference to an object of another host. */
 PW_MUST_CHECK enum pw_status pw_foreign_future(struct pw_session *session, struct pw_id id, struct pw_future **ret_future,
                                                struct pw_error *ret_err);

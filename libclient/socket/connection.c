@@ -44,7 +44,10 @@ enum pw_status pw_connection_check(const struct pw_connection *connection, struc
         return pw_error_set(ret_err, PW_DAEMON_GONE, "%s", connection->gone_text);
 }
 
-uint64_t pw_connection_next_id(struct pw_connection *connection) { return atomic_fetch_add(&connection->last_id, 1) + 1; }
+uint64_t pw_connection_next_ids(struct pw_connection *connection, uint32_t count)
+{
+        return atomic_fetch_add(&connection->last_id, count) + 1;
+}
 
 /* --- asking ----------------------------------------------------------------------------------------------------------- */
 
@@ -65,7 +68,7 @@ enum pw_status pw_connection_post(struct pw_connection *connection, Pathways__Wi
         enum pw_status status = pw_connection_check(connection, ret_err);
         if (status != PW_OK)
                 return status;
-        request->id = pw_connection_next_id(connection);
+        request->id = pw_connection_next_ids(connection, 1);
         return pw_connection_send_request(connection, request, ret_err);
 }
 
@@ -74,7 +77,7 @@ enum pw_status pw_connection_post_soon(struct pw_connection *connection, Pathway
         enum pw_status status = pw_connection_check(connection, ret_err);
         if (status != PW_OK)
                 return status;
-        request->id = pw_connection_next_id(connection);
+        request->id = pw_connection_next_ids(connection, 1);
         return pw_connection_send_soon(connection, PW_FRAME_REQUEST, &request->base, ret_err);
 }
 
@@ -98,30 +101,73 @@ enum pw_status pw_answer_status(const struct pw_answer *answer, struct pw_error 
         return pw_error_set(ret_err, status, "%s", reply->text && *reply->text ? reply->text : pw_status_text(status));
 }
 
-enum pw_status pw_connection_call(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_answer *ret_answer,
-                                  struct pw_error *ret_err)
+/* Frames of `requests`, whose ids are set, one behind the other. NULL: `ret_err` says why. */
+static uint8_t *pack_all(Pathways__Wire__Request *const *requests, uint32_t count, size_t *ret_bytes, struct pw_error *ret_err)
+{
+        size_t bytes = 0, most = 0;
+        for (uint32_t i = 0; i < count; i++) {
+                size_t own = pathways__wire__request__get_packed_size(requests[i]);
+                most = own > most ? own : most;
+                bytes += PW_FRAME_HEADER + own;
+        }
+        uint8_t *frames = most <= PW_FRAME_MAX ? malloc(bytes) : NULL, *at = frames;
+        if (most > PW_FRAME_MAX)
+                (void)!pw_error_set(ret_err, PW_TOO_LARGE, "a request of %zu bytes: at most %u", most, PW_FRAME_MAX);
+        else if (!frames)
+                (void)!pw_error_set(ret_err, PW_NO_MEMORY, "no memory for requests of %zu bytes", bytes);
+        for (uint32_t i = 0; frames && i < count; i++) {
+                size_t own = pathways__wire__request__pack(requests[i], at + PW_FRAME_HEADER);
+                at += pw_frame_header(at, PW_FRAME_REQUEST, (uint32_t)own, 0) + own;
+        }
+        *ret_bytes = bytes;
+        return frames;
+}
+
+enum pw_status pw_connection_call_all(struct pw_connection *connection, Pathways__Wire__Request *const *requests, uint32_t count,
+                                      struct pw_answer *ret_answers, struct pw_error *ret_err)
 {
         pw_uncancelled;
+        struct pw_error failed = { .status = PW_NO_MEMORY };
         enum pw_status status = pw_connection_check(connection, ret_err);
+        size_t bytes;
         if (status != PW_OK)
                 return status;
-        struct pw_reply_waiter waiter = { .id = pw_connection_next_id(connection), .answered = PTHREAD_COND_INITIALIZER };
-        request->id = waiter.id;
+        memset(ret_answers, 0, count * sizeof *ret_answers);
+        struct pw_reply_waiter waiter = { .first = pw_connection_next_ids(connection, count), .count = count, .left = count,
+                                          .answers = ret_answers, .answered = PTHREAD_COND_INITIALIZER };
+        for (uint32_t i = 0; i < count; i++)
+                requests[i]->id = waiter.first + i;
+        pw_auto_free uint8_t *frames = pack_all(requests, count, &bytes, &failed);
+        if (!frames)
+                return pw_error_set(ret_err, failed.status, "%s", failed.text);
         pw_connection_expect(connection, &waiter);
-        status = pw_connection_send_request(connection, request, ret_err);
+        status = pw_connection_send_frames(connection, frames, bytes, ret_err);
         /* Who finds the socket closed as it sends goes on to read: once a call has said "gone", every other says so. */
         if (status == PW_OK || status == PW_DAEMON_GONE)
                 pw_connection_await(connection, &waiter);
         pw_connection_expect_no_more(connection, &waiter);
         pthread_cond_destroy(&waiter.answered);
         if (status == PW_OK || status == PW_DAEMON_GONE)
-                status = waiter.done ? pw_answer_status(&waiter.answer, ret_err) : pw_connection_check(connection, ret_err);
-        if (status != PW_OK) {
-                pw_answer_done(&waiter.answer);
+                status = waiter.left ? pw_connection_check(connection, ret_err) : PW_OK;
+        for (uint32_t i = 0; status != PW_OK && i < count; i++)
+                pw_answer_done(&ret_answers[i]);
+        return status;
+}
+
+enum pw_status pw_connection_call(struct pw_connection *connection, Pathways__Wire__Request *request, struct pw_answer *ret_answer,
+                                  struct pw_error *ret_err)
+{
+        pw_uncancelled;
+        struct pw_answer answer;
+        enum pw_status status = pw_connection_call_all(connection, &request, 1, &answer, ret_err);
+        if (status != PW_OK)
                 return status;
-        }
-        *ret_answer = waiter.answer;
-        return PW_OK;
+        status = pw_answer_status(&answer, ret_err);
+        if (status == PW_OK)
+                *ret_answer = answer;
+        else
+                pw_answer_done(&answer);
+        return status;
 }
 
 /* --- life cycle ------------------------------------------------------------------------------------------------------------- */

@@ -49,6 +49,12 @@ void pw_connection_close(struct pw_connection *connection); /* ends it, then fre
  * its text. Own: *ret_answer is given back with pw_answer_done(). Errors: PW_DAEMON_GONE, PW_PROTOCOL, what the daemon says. */
 PW_MUST_CHECK enum pw_status pw_connection_call(struct pw_connection *connection, Pathways__Wire__Request *request,
                                                 struct pw_answer *ret_answer, struct pw_error *ret_err);
+/* The same of several at once, sent together: each has an answer of its own, with a reply that has a status of its own. PW_OK: each
+ * is there; else none. Errors: PW_DAEMON_GONE, PW_NO_MEMORY, PW_TOO_LARGE. */
+PW_MUST_CHECK enum pw_status pw_connection_call_all(struct pw_connection *connection, Pathways__Wire__Request *const *requests,
+                                                    uint32_t count, struct pw_answer *ret_answers, struct pw_error *ret_err);
+/* The reply's own status as a call's. */
+PW_MUST_CHECK enum pw_status pw_answer_status(const struct pw_answer *answer, struct pw_error *ret_err);
 /* Ask without waiting: the reply is dropped, then nudged() is called.   Blocks: while the socket is full. */
 PW_MUST_CHECK enum pw_status pw_connection_post(struct pw_connection *connection, Pathways__Wire__Request *request,
                                                 struct pw_error *ret_err);

@@ -9,14 +9,14 @@
 
 #include <pthread.h>
 
-/* A call that waits for its reply; it lies on the caller's stack. */
+/* A call that waits for its replies; it lies on the caller's stack. */
 struct pw_reply_waiter {
         struct pw_list node;
-        uint64_t id;
+        uint64_t first;  /* id, of `count` that follow each other */
+        uint32_t count, left;
+        struct pw_answer *answers; /* by id; without a reply: not there yet */
         pthread_cond_t answered;
         bool reads; /* it has the socket's reading side */
-        bool done;
-        struct pw_answer answer;
 };
 
 enum pw_reader { PW_READER_NONE = 0, PW_READER_WATCHER, PW_READER_CALLER };
@@ -50,17 +50,15 @@ struct pw_connection {
 /* Send a request whose id is set.   Blocks: while the socket is full. */
 PW_MUST_CHECK enum pw_status pw_connection_send_request(struct pw_connection *connection, Pathways__Wire__Request *request,
                                                         struct pw_error *ret_err);
-uint64_t pw_connection_next_id(struct pw_connection *connection);
+/* The first of `count` that follow each other. */
+uint64_t pw_connection_next_ids(struct pw_connection *connection, uint32_t count);
 
 /* Own: `reply_take`, and the frame's descriptors (set to -1 there). */
 void pw_answer_take(struct pw_answer *ret_answer, Pathways__Wire__Reply *reply_take, struct pw_frame *frame);
-/* The reply's own status as the call's. */
-PW_MUST_CHECK enum pw_status pw_answer_status(const struct pw_answer *answer, struct pw_error *ret_err);
-
 /* Say Hello and read the Welcome, with the caller's thread. handshake.c */
 PW_MUST_CHECK enum pw_status pw_connection_shake_hands(struct pw_connection *connection, struct pw_answer *ret_welcome,
                                                        struct pw_error *ret_err);
-/* Of a call: before it is sent; until the reply is there, or the session has ended; when it is over. watcher.c */
+/* Of a call: before it is sent; until each reply is there, or the session has ended; when it is over. watcher.c */
 void pw_connection_expect(struct pw_connection *connection, struct pw_reply_waiter *waiter);
 void pw_connection_await(struct pw_connection *connection, struct pw_reply_waiter *waiter);
 void pw_connection_expect_no_more(struct pw_connection *connection, struct pw_reply_waiter *waiter);

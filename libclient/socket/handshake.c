@@ -17,7 +17,7 @@ static enum pw_status say_hello(struct pw_connection *connection, struct pw_erro
         hello.role = (char *)(uintptr_t)connection->params.role;
         hello.device = connection->params.device;
         hello.command = program_invocation_short_name;
-        request.id = pw_connection_next_id(connection);
+        request.id = pw_connection_next_ids(connection, 1);
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_HELLO;
         request.hello = &hello;
         return pw_connection_send_request(connection, &request, ret_err);

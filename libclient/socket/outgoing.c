@@ -107,18 +107,20 @@ void pw_connection_send_kept(struct pw_connection *connection)
         send_wanted(connection);
 }
 
-enum pw_status pw_connection_send(struct pw_connection *connection, enum pw_frame_kind kind, const uint8_t *message, size_t bytes,
-                                 struct pw_error *ret_err)
+/* A message without its header, or (`frames` not NULL) frames that have theirs. */
+struct whole { enum pw_frame_kind kind; const uint8_t *message, *frames; size_t bytes; };
+
+static enum pw_status send_whole(struct pw_connection *connection, const struct whole *whole, struct pw_error *ret_err)
 {
-        if (bytes > PW_FRAME_MAX)
-                return pw_error_set(ret_err, PW_TOO_LARGE, "a request of %zu bytes: at most %u", bytes, PW_FRAME_MAX);
         pthread_mutex_lock(&connection->send_lock);
         atomic_fetch_and(&connection->wanted, ~PW_WANT_BELL); /* the frame is one */
         bool ours = pw_descriptor_is_ours(&connection->socket);
         enum pw_status status = PW_DAEMON_GONE;
         if (ours) {
                 end_begun(connection);
-                status = pw_frame_send(connection->socket.fd, kind, message, (uint32_t)bytes, NULL, 0, ret_err);
+                status = whole->frames ? pw_frames_send(connection->socket.fd, whole->frames, whole->bytes, ret_err)
+                                       : pw_frame_send(connection->socket.fd, whole->kind, whole->message, (uint32_t)whole->bytes,
+                                                       NULL, 0, ret_err);
         }
         if (status != PW_OK)
                 atomic_fetch_or(&connection->wanted, PW_WANT_BELL);
@@ -129,6 +131,20 @@ enum pw_status pw_connection_send(struct pw_connection *connection, enum pw_fram
         }
         send_wanted(connection);
         return status;
+}
+
+enum pw_status pw_connection_send(struct pw_connection *connection, enum pw_frame_kind kind, const uint8_t *message, size_t bytes,
+                                 struct pw_error *ret_err)
+{
+        if (bytes > PW_FRAME_MAX)
+                return pw_error_set(ret_err, PW_TOO_LARGE, "a request of %zu bytes: at most %u", bytes, PW_FRAME_MAX);
+        return send_whole(connection, &(struct whole){ .kind = kind, .message = message, .bytes = bytes }, ret_err);
+}
+
+enum pw_status pw_connection_send_frames(struct pw_connection *connection, const uint8_t *frames, size_t bytes,
+                                         struct pw_error *ret_err)
+{
+        return send_whole(connection, &(struct whole){ .frames = frames, .bytes = bytes }, ret_err);
 }
 
 enum pw_status pw_connection_send_soon(struct pw_connection *connection, enum pw_frame_kind kind, const ProtobufCMessage *message,

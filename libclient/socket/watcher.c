@@ -30,15 +30,18 @@ static enum pw_status check_id(struct pw_connection *connection, const Pathways_
 static void deliver(struct pw_connection *connection, enum pw_reader by, Pathways__Wire__Reply *reply_take, struct pw_frame *frame)
 {
         struct pw_reply_waiter *waiter, *found = NULL;
+        struct pw_answer *answer = NULL;
         pthread_mutex_lock(&connection->lock);
         pw_list_each(&connection->waiters, waiter, struct pw_reply_waiter, node) {
-                if (waiter->id == reply_take->id && !waiter->done)
+                if (reply_take->id - waiter->first < waiter->count && !waiter->answers[reply_take->id - waiter->first].reply) {
                         found = waiter;
+                        answer = &waiter->answers[reply_take->id - waiter->first];
+                }
         }
         if (found) {
-                pw_answer_take(&found->answer, reply_take, frame);
-                found->done = true;
-                pthread_cond_signal(&found->answered);
+                pw_answer_take(answer, reply_take, frame);
+                if (!--found->left)
+                        pthread_cond_signal(&found->answered);
         }
         pthread_mutex_unlock(&connection->lock);
         if (found)
@@ -177,7 +180,7 @@ static void read_here(struct pw_connection *connection)
 void pw_connection_await(struct pw_connection *connection, struct pw_reply_waiter *waiter)
 {
         pthread_mutex_lock(&connection->lock);
-        while (!waiter->done && atomic_load(connection->life) == PW_LIFE_ALIVE) {
+        while (waiter->left && atomic_load(connection->life) == PW_LIFE_ALIVE) {
                 if (!waiter->reads)
                         claim(connection, waiter);
                 if (waiter->reads) {

@@ -1,4 +1,4 @@
-/* pull_1k: small objects of another host opened and read, one after the other, and by many at a time. */
+/* pull_1k: small objects of another host opened and read, one after the other, and many at a time. */
 #include "tests/bench/cluster/small.h"
 
 #include "base/memory.h"
@@ -8,10 +8,9 @@
 #include <pthread.h>
 
 #define OBJECTS 10000u
-#define SESSIONS 2u       /* each has lanes for 512 threads */
-#define THREADS 1000u
-#define ROUNDS 50u        /* of each thread */
-#define STACK_BYTES (128u << 10)
+#define SESSIONS 2u       /* and threads */
+#define AT_ONCE 500u      /* of each */
+#define ROUNDS 100u       /* of each */
 #define TRIPS 10000u
 
 struct world {
@@ -69,61 +68,65 @@ static enum pw_status one_by_one(const struct world *world, double *ret_us, stru
 /* --- many at a time ----------------------------------------------------------------------------------------------------------- */
 
 struct opener {
-        const struct world *world;
-        pthread_barrier_t *start;
+        struct pw_session *session;
+        const struct pw_id *ids; /* of its own */
+        uint32_t count, rounds;
         pthread_t thread;
-        uint32_t number, rounds;
         enum pw_status status;
         struct pw_error err;
 };
 
-/* Each has objects of its own for as long as there are some. */
+static enum pw_status read_all(struct pw_future **futures, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+        struct pw_view view;
+
+        for (uint32_t i = 0; i < AT_ONCE; i++) {
+                if (status == PW_OK)
+                        status = pw_get(futures[i], 10000000, &view, ret_err);
+                if (status == PW_OK && (view.bytes != PW_BENCH_SMALL_BYTES || *(const uint8_t *)view.data != 1))
+                        status = pw_error_set(ret_err, PW_FAILED, "the object holds other bytes");
+                if (status == PW_OK)
+                        pw_view_done(&view);
+                pw_unref(futures[i]);
+        }
+        return status;
+}
+
 static void *open_in_thread(void *context)
 {
         struct opener *opener = context;
-        const struct world *world = opener->world;
+        struct pw_future *futures[AT_ONCE];
 
-        pthread_barrier_wait(opener->start);
-        for (uint32_t i = 0; i < opener->rounds && opener->status == PW_OK; i++)
-                opener->status = pw_bench_small_get(world->sessions[opener->number % SESSIONS],
-                                                    world->ids[(i * THREADS + opener->number) % world->count], &opener->err);
+        for (uint32_t i = 0; i < opener->rounds && opener->status == PW_OK; i++) {
+                opener->status = pw_open_all(opener->session, opener->ids + i * AT_ONCE % opener->count, AT_ONCE, futures,
+                                             &opener->err);
+                if (opener->status == PW_OK)
+                        opener->status = read_all(futures, &opener->err);
+        }
         return NULL;
-}
-
-static enum pw_status start_openers(struct opener *openers, struct pw_error *ret_err)
-{
-        pthread_attr_t attr;
-        int failed = 0;
-
-        pthread_attr_init(&attr);
-        pthread_attr_setstacksize(&attr, STACK_BYTES);
-        for (uint32_t i = 0; i < THREADS && !failed; i++)
-                failed = pthread_create(&openers[i].thread, &attr, open_in_thread, &openers[i]);
-        pthread_attr_destroy(&attr);
-        return failed ? pw_error_set(ret_err, PW_SYSTEM, "no %u threads for a bench", THREADS) : PW_OK; /* it ends with them */
 }
 
 static enum pw_status many(const struct world *world, uint32_t rounds, double *ret_per_s, struct pw_error *ret_err)
 {
-        static struct opener openers[THREADS];
-        pthread_barrier_t start;
-        enum pw_status status;
-
-        pthread_barrier_init(&start, NULL, THREADS + 1);
-        for (uint32_t i = 0; i < THREADS; i++)
-                openers[i] = (struct opener){ .world = world, .start = &start, .number = i, .rounds = rounds };
-        status = start_openers(openers, ret_err);
-        if (status != PW_OK)
-                return status;
-        pthread_barrier_wait(&start);
+        struct opener openers[SESSIONS];
+        enum pw_status status = PW_OK;
         double began = pw_bench_seconds();
-        for (uint32_t i = 0; i < THREADS; i++) {
+        uint32_t started = 0;
+
+        for (; started < SESSIONS && status == PW_OK; started += status == PW_OK) {
+                openers[started] = (struct opener){ .session = world->sessions[started], .rounds = rounds,
+                                                    .ids = world->ids + started * (world->count / SESSIONS),
+                                                    .count = world->count / SESSIONS };
+                if (pthread_create(&openers[started].thread, NULL, open_in_thread, &openers[started]))
+                        status = pw_error_set(ret_err, PW_SYSTEM, "no threads for a bench");
+        }
+        for (uint32_t i = 0; i < started; i++) {
                 pthread_join(openers[i].thread, NULL);
                 if (status == PW_OK && openers[i].status != PW_OK)
                         status = pw_error_set(ret_err, openers[i].status, "%s", openers[i].err.text);
         }
-        *ret_per_s = THREADS * rounds / (pw_bench_seconds() - began);
-        pthread_barrier_destroy(&start);
+        *ret_per_s = SESSIONS * AT_ONCE * rounds / (pw_bench_seconds() - began);
         for (uint32_t i = 0; i < SESSIONS && status == PW_OK; i++)
                 status = pw_session_fence(world->sessions[i], ret_err);
         return status;
