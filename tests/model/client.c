@@ -67,6 +67,10 @@ enum pw_status pw_frame_send(int socket, enum pw_frame_kind kind, const uint8_t 
                 model_wait(socket_empty, socket_of(socket));
         return PW_OK;
 }
+enum pw_status pw_frames_send(int socket, const uint8_t *frames, size_t bytes, struct pw_error *ret_err)
+{
+        return pw_frame_send(socket, PW_FRAME_REQUEST, frames, (uint32_t)bytes, NULL, 0, ret_err);
+}
 uint32_t pw_frame_header(uint8_t header[PW_FRAME_HEADER], enum pw_frame_kind kind, uint32_t bytes, uint32_t fd_count)
 {
         (void)header, (void)kind, (void)bytes, (void)fd_count;

@@ -416,6 +416,49 @@ static void room_of_the_home_comes_back(void **state)
         it_ok(pw_session_fence(of(cluster, 1), IT_ERR));
 }
 
+/* More than are asked for at a time, of two hosts and of this one; all or none. */
+static void many_are_opened_together(void **state)
+{
+        enum { COUNT = 1300 };
+        static struct pw_future *made[COUNT], *opened[COUNT];
+        static struct pw_id ids[COUNT];
+        struct cluster *cluster = *state;
+        struct pw_error err;
+
+        start(cluster, 3);
+        for (uint32_t i = 0; i < COUNT; i++) {
+                made[i] = put(cluster, i % 3, &i, sizeof i);
+                ids[i] = pw_future_id(made[i]);
+        }
+        ids[COUNT - 1] = ids[0]; /* twice */
+        it_ok(pw_open_all(of(cluster, 2), ids, COUNT, opened, IT_ERR));
+        for (uint32_t i = 0; i < COUNT; i++) {
+                uint32_t value = i < COUNT - 1 ? i : 0;
+
+                expect_bytes(opened[i], &value, sizeof value);
+        }
+        for (uint32_t i = 0; i < COUNT; i++)
+                pw_unref(opened[i]);
+        it_ok(pw_session_fence(of(cluster, 2), IT_ERR));
+        until_objects(cluster, 2, COUNT / 3); /* its own */
+        pw_unref(made[COUNT / 2]);
+        it_ok(pw_session_fence(of(cluster, (COUNT / 2) % 3), IT_ERR));
+        opened[0] = NULL;
+        assert_int_equal(pw_open_all(of(cluster, 2), ids, COUNT, opened, &err), PW_GONE);
+        assert_null(opened[0]); /* what was opened before the one that is gone was let go of */
+        it_ok(pw_session_fence(of(cluster, 2), IT_ERR));
+        until_objects(cluster, 2, COUNT / 3 - ((COUNT / 2) % 3 == 2));
+        it_ok(pw_open_all(of(cluster, 2), NULL, 0, NULL, IT_ERR));
+        assert_int_equal(pw_open_all(of(cluster, 2), NULL, 1, opened, NULL), PW_INVALID);
+        for (uint32_t i = 0; i < COUNT; i++)
+                if (i != COUNT / 2)
+                        pw_unref(made[i]);
+        for (int i = 0; i < 3; i++)
+                it_ok(pw_session_fence(of(cluster, i), IT_ERR));
+        for (int i = 0; i < 3; i++)
+                until_objects(cluster, i, 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -428,6 +471,7 @@ int main(void)
                 CLUSTER_TEST(a_lost_host_ends_what_it_had),
                 CLUSTER_TEST(a_lost_value_is_said_to_be),
                 CLUSTER_TEST(small_values_come_with_the_answer),
+                CLUSTER_TEST(many_are_opened_together),
                 CLUSTER_TEST(large_values_are_pulled),
                 CLUSTER_TEST(a_value_spreads),
                 CLUSTER_TEST(results_of_runs_are_gathered),
