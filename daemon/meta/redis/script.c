@@ -132,8 +132,8 @@ static const char restore[] =
         "return {'OK'}\n";
 
 /* A binding is "HOST EPOCH ID VERSION RUN". It is absent where its host has another epoch, or which was there before the server
- * began anew, or is of another type. Whether one is absent is known by the host table: who has a lease, and no row there, puts it back
- * first. */
+ * began anew, or is of another type. Whether one is absent is known by the host table: who has a lease, and no row there, puts it
+ * back first. */
 #define BOUND \
         ROWS \
         "if not row(N) then return {'EMPTY'} end\n" \

@@ -238,8 +238,8 @@ static void whose_rows(void **state)
         pw_unref(held);
 }
 
-/* What was asked and is answered holds nothing up: a page gives back the work that a link counts, an open what its session and tenant
- * may have under way. */
+/* What was asked and is answered holds nothing up: a page gives back the work that a link counts, an open what its session and
+ * tenant may have under way. */
 static void asked_again_and_again(void **state)
 {
         struct cluster *cluster = *state;

@@ -275,7 +275,8 @@ static void what_is_of_another_host(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                CLUSTER_TEST(what_is_not_made_there), CLUSTER_TEST(what_is_of_another_host), CLUSTER_TEST(an_open_without_an_answer),
+                CLUSTER_TEST(what_is_not_made_there), CLUSTER_TEST(what_is_of_another_host),
+                CLUSTER_TEST(an_open_without_an_answer),
                 CLUSTER_TEST(bytes_that_do_not_come), CLUSTER_TEST(bytes_that_come),
                 CLUSTER_TEST(no_room_for_the_bytes),  CLUSTER_TEST(a_host_is_asked_about),
         };
