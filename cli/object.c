@@ -1,5 +1,6 @@
 /* Subcommands of objects: put, get, free. */
 #include "base/error.h"
+#include "base/id.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "cli/deadline.h"
@@ -254,14 +255,35 @@ static enum pw_status find_id(struct pw_invocation *invocation, struct pw_id *re
         return status;
 }
 
+/* Is it an object of another host? */
+static enum pw_status find_home(struct pw_invocation *invocation, struct pw_id id, bool *ret_elsewhere, struct pw_error *ret_err)
+{
+        struct pw_listing *listing = NULL;
+        enum pw_status status = pw_list(invocation->session, "status", NULL, 0, &listing, ret_err);
+        char host[16];
+
+        snprintf(host, sizeof host, "h%u", pw_id_host(id));
+        if (status == PW_OK)
+                *ret_elsewhere = pw_listing_rows(listing)->n_rows &&
+                                 strcmp(pw_row_text(pw_listing_rows(listing)->rows[0], "host"), host) != 0;
+        pw_listing_free(listing);
+        return status;
+}
+
+/* Of an object of another host the name alone goes, which its home removes: what else is there is for who asks there. */
 enum pw_status pw_command_free(struct pw_invocation *invocation, struct pw_error *ret_err)
 {
+        const char *operand = invocation->operands[0];
+        bool elsewhere = false;
         struct pw_id id;
         char text[PW_ID_TEXT_BYTES];
         enum pw_status status = find_id(invocation, &id, ret_err);
 
+        if (status == PW_OK && pw_id_parse(operand, &id, NULL) != PW_OK)
+                status = find_home(invocation, id, &elsewhere, ret_err);
         if (status == PW_OK)
-                status = pw_free_object(invocation->session, id, invocation->settings.force, ret_err);
+                status = elsewhere ? pw_unname(invocation->session, operand, ret_err)
+                                   : pw_free_object(invocation->session, id, invocation->settings.force, ret_err);
         if (status == PW_OK && invocation->settings.json) {
                 Pathways__Wire__Cell cell = pw_cell_text("id", pw_id_format(id, text));
                 status = pw_output_cells(invocation, &cell, 1, ret_err);

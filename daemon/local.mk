@@ -107,7 +107,8 @@ daemon_tests = daemon/board/boards_test daemon/closer_test daemon/inspect/trace/
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test daemon/settings/tenants_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
 	daemon/peer/codec_test daemon/peer/name/name_codec_test daemon/peer/page/page_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
-	daemon/meta/redis/member_test tests/conformance/meta_test tests/conformance/redis_test tests/conformance/redis_refuses_test
+	daemon/meta/redis/member_test tests/conformance/meta_test tests/conformance/redis_test tests/conformance/redis_refuses_test \
+	tests/conformance/redis_spoilt_test
 check_PROGRAMS += $(daemon_tests)
 TESTS += $(daemon_tests)
 daemon_board_boards_test_LDADD = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la \
@@ -165,6 +166,10 @@ tests_conformance_redis_refuses_test_SOURCES = $(redis_test_common) tests/confor
 	tests/conformance/redis_refuses_test.c tests/conformance/server.c \
 	tests/conformance/server.h
 tests_conformance_redis_refuses_test_LDADD = $(tests_conformance_meta_test_LDADD)
+tests_conformance_redis_spoilt_test_SOURCES = $(redis_test_common) tests/conformance/members.c tests/conformance/members.h \
+	tests/conformance/redis_spoilt_test.c tests/conformance/server.c \
+	tests/conformance/server.h
+tests_conformance_redis_spoilt_test_LDADD = $(tests_conformance_meta_test_LDADD)
 tests_conformance_meta_test_LDADD = plane/libplane.la base/libbase.la $(LIBEVENT_LIBS) $(HIREDIS_LIBS) $(CMOCKA_LIBS) -lpthread
 
 # What an installed service consists of besides.

@@ -184,7 +184,8 @@ PW_MUST_CHECK enum pw_status pw_unname(struct pw_session *session, const char *n
 /* Take a reference to the object that `name` is bound to, waiting for it to be bound.
  * Own:     on PW_OK the caller holds *ret_future, one reference.
  * Errors:  PW_NOT_FOUND (timeout 0), PW_DEADLINE, PW_NOT_READY (timeout 0: metadata is away, another host may have bound it),
- *          PW_UNSUPPORTED (another host has bound it, the text says which). */
+ *          PW_UNSUPPORTED (another host has bound it, the text says which, and this one deals with no other); where another host
+ *          has bound it what pw_open() says of its object. */
 PW_MUST_CHECK enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t timeout_us,
                                        struct pw_future **ret_future, struct pw_error *ret_err);
 /* A further reference, which belongs to no session and ends `ttl_us` microseconds from now. Errors: PW_INVALID, PW_GONE. */

@@ -16,8 +16,8 @@ enum pw_status pw_find_object(struct pw_dsession *session, const char *text, str
         struct pw_id id;
 
         if (!object && pw_id_parse(text, &id, NULL) != PW_OK)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "%.100s: neither an id nor a name of tenant %s", text,
-                                    session->tenant->name);
+                return pw_error_set(ret_err, PW_NOT_FOUND, "%.100s: neither an id nor a name of tenant %s that is "
+                                    "bound to an object of this host", text, session->tenant->name);
         if (!object)
                 return pw_object_of_id(session, id, ret_object, ret_err);
         *ret_object = object;

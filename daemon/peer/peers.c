@@ -244,12 +244,12 @@ void pw_peers_send(struct pw_peers *peers, uint32_t number, enum pw_peer_body wh
         enum pw_status status = pw_hosts_peer(&peers->hosts, number, &peer, &err);
 
         frame_take->whose = (uint8_t)whose;
-        if (status != PW_OK)
-                pw_link_frame_free(frame_take);
-        else
+        if (status == PW_OK)
                 status = pw_peer_send(peer, frame_take, pw_boot_us(), &err);
-        if (status != PW_OK)
+        if (status != PW_OK) {
                 pw_log(&peers->daemon->log, PW_LOG_DEBUG, "not said host=h%u reason=\"%s\"", number, err.text);
+                pw_link_frame_free(frame_take);
+        }
         peers->daemon->loop.more = true;
 }
 

@@ -15,8 +15,12 @@ static enum pw_status find_foreign(const struct pw_dsession *session, struct pw_
         *ret_object = foreign ? foreign->find(daemon, session->operator_ ? NULL : session->tenant->name, id) : NULL;
         if (*ret_object)
                 return PW_OK;
-        return pw_error_set(ret_err, PW_NOT_FOUND, "%s: of another host, or of an earlier life of this one (this is h%u.%x)",
-                            pw_id_format(id, text), daemon->host, daemon->epoch);
+        pw_id_format(id, text);
+        if (pw_id_host(id) == daemon->host)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "%s: of an earlier life of this host, and nobody here holds it (this is "
+                                    "h%u.%x)", text, daemon->host, daemon->epoch);
+        return pw_error_set(ret_err, PW_NOT_FOUND, "%s: of host h%u, and nobody here holds it: ask there (this is h%u.%x)", text,
+                            pw_id_host(id), daemon->host, daemon->epoch);
 }
 
 enum pw_status pw_object_of_id(struct pw_dsession *session, struct pw_id id, struct pw_object **ret_object,

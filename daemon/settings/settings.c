@@ -21,7 +21,8 @@ static const struct pw_option items[] = {
         { "run-dir", 0, PW_OPTION_TEXT, AT(run_dir), NULL, "DIR",
           "Where the socket pathwaysd.sock lies. Default: /run/pathways as root, else $XDG_RUNTIME_DIR/pathways." },
         { "state-dir", 0, PW_OPTION_TEXT, AT(state_dir), NULL, "DIR",
-          "Where the host's last epoch is kept. Default: /var/lib/pathways as root, else $XDG_STATE_HOME/pathways." },
+          "Where the host's last epoch is kept. In a cluster its number, and the hosts that it knew, too. Default: "
+          "/var/lib/pathways as root, else $XDG_STATE_HOME/pathways." },
         { "devices", 'd', PW_OPTION_TEXT, AT(devices), "emulated:1", "KIND:COUNT",
           "Devices of this host: cpu or emulated, and how many." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "1", "N", "Islands that the devices are spread over evenly." },

@@ -92,7 +92,8 @@ tests_integration_cluster_trace_test_SOURCES = tests/integration/cluster/trace_t
 tests_integration_cluster_trace_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/why_test
 tests_integration_cluster_why_test_SOURCES = tests/integration/cluster/why_test.c $(integration_cluster) \
-	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
+	tests/integration/operator/chain.c tests/integration/operator/chain.h \
+	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_sources)
 tests_integration_cluster_why_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/hostile_test tests/integration/cluster/stranger_test
 tests_integration_cluster_hostile_test_SOURCES = tests/integration/cluster/hostile_test.c daemon/peer/codec.c \

@@ -218,17 +218,38 @@ static bool gang_of(const char *text, char ret_device[24], unsigned long long *r
         return sscanf(text, "gang %23s %llu%c", ret_device, ret_seq, &rest) == 2;
 }
 
+/* What nothing else is called: an object by its id or name, a name or an object that somebody waits for, a host by its name. */
+static enum pw_status why_called(struct pw_chain *chain, const char *text)
+{
+        struct pw_lister *lister = chain->lister;
+        struct pw_object *object;
+        struct pw_id id;
+        uint32_t host;
+        enum pw_status status = pw_find_object(lister->session, text, &object, lister->err);
+
+        if (status == PW_OK)
+                pw_why_object(chain, object);
+        if (status != PW_NOT_FOUND)
+                return status;
+        if (pw_why_name(chain, text) || pw_why_opened(chain, text))
+                return PW_OK;
+        if (pw_id_parse(text, &id, NULL) == PW_OK)
+                return status; /* which says whose it is */
+        if (pw_why_host_called(chain, text, &host))
+                return pw_why_host_asked(chain, host);
+        return pw_error_set(lister->err, PW_NOT_FOUND,
+                            "%s: neither an id, nor a name of tenant %s that is bound to an object of this host, nor run N, HOST, "
+                            "DEVICE, gang DEVICE SEQ, pid N", text, lister->session->tenant->name);
+}
+
 /* "run 41", "41", "h0", "h0:2", "gang h0:2 17", "pid 4411", "digits[4411]", an id, or a name: a name that looks like one of the
  * others is hidden. */
 static enum pw_status why(struct pw_chain *chain)
 {
-        struct pw_lister *lister = chain->lister;
-        const char *text = lister->filter;
-        struct pw_object *object;
+        const char *text = chain->lister->filter;
         unsigned long long number;
         uint32_t host;
         char device[24];
-        enum pw_status status;
 
         if (number_after(text, "run ", &number) || number_after(text, "", &number))
                 return pw_why_run_asked(chain, number);
@@ -240,16 +261,7 @@ static enum pw_status why(struct pw_chain *chain)
                 return pw_why_gang(chain, device, number);
         if (number_after(text, "pid ", &number) || (*text && text[strlen(text) - 1] == ']'))
                 return pw_why_process(chain, text);
-        status = pw_find_object(lister->session, text, &object, lister->err);
-        if (status == PW_NOT_FOUND && (pw_why_name(chain, text) || pw_why_opened(chain, text)))
-                return PW_OK;
-        if (status == PW_NOT_FOUND)
-                return pw_error_set(lister->err, PW_NOT_FOUND,
-                                    "%s: neither an id, nor a name of tenant %s, nor run N, HOST, DEVICE, gang DEVICE SEQ, pid N",
-                                    text, lister->session->tenant->name);
-        if (status == PW_OK)
-                pw_why_object(chain, object);
-        return status;
+        return why_called(chain, text);
 }
 
 enum pw_status pw_list_why(struct pw_lister *lister)

@@ -58,6 +58,8 @@ void pw_why_naming(struct pw_chain *chain, const struct pw_wait_row *wait);
 bool pw_why_opened(struct pw_chain *chain, const char *text);
 /* False: it is not known here. */
 bool pw_why_other_host(struct pw_chain *chain, uint32_t number);
+/* A host of the cluster, this one too, by its name there. */
+bool pw_why_host_called(const struct pw_chain *chain, const char *name, uint32_t *ret_number);
 /* Everything that the threads of a session wait for; false: nothing. What was gone through before is not again. why_process.c */
 bool pw_why_session(struct pw_chain *chain, struct pw_dsession *session);
 /* A name that nobody has bound, of the asker's tenant or, for operators, of any: who waits for it; false: nobody. */

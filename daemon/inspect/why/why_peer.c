@@ -243,3 +243,12 @@ bool pw_why_other_host(struct pw_chain *chain, uint32_t number)
         why_link(chain, number, remedy);
         return true;
 }
+
+bool pw_why_host_called(const struct pw_chain *chain, const char *name, uint32_t *ret_number)
+{
+        const struct pw_daemon *daemon = chain->lister->daemon;
+        bool is_here = *name && !strcmp(name, daemon->carried.host_name);
+
+        *ret_number = is_here ? daemon->host : pw_peers_find(daemon, name);
+        return is_here || *ret_number;
+}

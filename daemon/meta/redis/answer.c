@@ -57,6 +57,9 @@ static const struct meaning meanings[] = {
         [PW_REDIS_NOT_NOW] = { "", PW_NOT_READY, PW_REDIS_HOLD, PW_REDIS_HOLD, "it is busy" },
         [PW_REDIS_DISK] = { "MISCONF", PW_SYSTEM, PW_REDIS_HOLD, PW_REDIS_HOLD,
                             "it takes nothing, as it cannot write to its disk; see its log" },
+        [PW_REDIS_SPOILT] = { "WRONGTYPE", PW_PROTOCOL, PW_REDIS_HOLD, PW_REDIS_HOLD,
+                              "a key of the cluster has another type than pathways-metadata(7) says, so somebody else writes "
+                              "there; remove it with DEL" },
         [PW_REDIS_CLUSTERED] = { "", PW_UNSUPPORTED, PW_REDIS_HOLD, PW_REDIS_HOLD,
                                  "it is part of a Redis Cluster, or has other databases only; a Redis of its own is wanted" },
         [PW_REDIS_CUT] = { "", PW_NOT_READY, PW_REDIS_CALL_ANEW, PW_REDIS_CALL_ANEW, "the connection ended" },

@@ -48,6 +48,7 @@ enum pw_redis_word {
         PW_REDIS_OUT_OF_MEMORY,
         PW_REDIS_NOT_NOW,
         PW_REDIS_DISK,
+        PW_REDIS_SPOILT,
         PW_REDIS_CLUSTERED,
         PW_REDIS_CUT,
         PW_REDIS_STRANGE,    /* anything else */

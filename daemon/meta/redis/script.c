@@ -25,7 +25,7 @@
         "local function set_row(n, epoch, rest)\n" \
         "  local text, _, old = string.format('%d %s', epoch, rest), row(n)\n" \
         "  local name = string.match(rest, '^%S+')\n" \
-        "  if redis.call('HGET', H, n) == text then return end\n" \
+        "  if redis.call('HGET', H, n) == text and redis.call('HGET', P .. ':numbers', name) == n then return end\n" \
         "  redis.call('HSET', H, n, text)\n" \
         "  if old and old ~= name and redis.call('HGET', P .. ':numbers', old) == n then\n" \
         "    redis.call('HDEL', P .. ':numbers', old)\n" \
@@ -77,10 +77,14 @@ static const char join[] =
         "  if vi and vi ~= instance and tonumber(ve) > epoch then return {'EPOCH', ve} end\n"
         "  if vi and vi ~= instance and tonumber(ve) == epoch and tonumber(vs) > 0 then return {'CLONE'} end\n"
         "  if not c[1] then redis.call('HSET', C, 'incarnation', inc, 'version', 0) end\n"
-        "  if c[2] ~= run then settle() end\n"
+        "  if c[2] ~= run or not e then settle() end\n"
         "end\n"
         "if mode ~= 'member' then\n"
         "  N = redis.call('HGET', P .. ':numbers', name)\n"
+        "  for _, n in ipairs(N and {} or redis.call('HKEYS', H)) do\n" /* somebody may have removed that key */
+        "    local _, who = row(n)\n"
+        "    if who == name then N = n end\n"
+        "  end\n"
         "  if N and lives(P, N) then return {'INUSE', N} end\n"
         "  local top = 0\n"
         "  for _, n in ipairs(N and {} or redis.call('HKEYS', H)) do\n"
@@ -128,11 +132,15 @@ static const char restore[] =
         "return {'OK'}\n";
 
 /* A binding is "HOST EPOCH ID VERSION RUN". It is absent where its host has another epoch, or which was there before the server
- * began anew. */
+ * began anew, or is of another type. Whether one is absent is known by the host table: who has a lease, and no row there, puts it
+ * back first. */
 #define BOUND \
         ROWS \
+        "if not row(N) then return {'EMPTY'} end\n" \
         "local function bound(k)\n" \
-        "  local h, e, id, version, run = string.match(redis.call('GET', k) or '', '^(%d+) (%d+) (%x+) (%d+) (%S+)$')\n" \
+        "  local text = redis.pcall('GET', k)\n" \
+        "  if type(text) ~= 'string' then return end\n" \
+        "  local h, e, id, version, run = string.match(text, '^(%d+) (%d+) (%x+) (%d+) (%S+)$')\n" \
         "  if not h or run ~= c[2] or (row(h)) ~= tonumber(e) then return end\n" \
         "  return string.format('%s %s %s', h, e, id), version\n" \
         "end\n"

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define WORKS_MAX 256u /* of a link, under way: WINDOW in daemon/peer/peers.c */
+#define ASKS_MAX 1024u /* of a session: PW_ASKS_OF_SESSION in daemon/peer/asks.h */
+
 #define MANY 600        /* objects: more than a page of another host has */
 #define OTHER_USER 1    /* of Debian: daemon */
 #define NAMELESS 23456  /* a user that no host knows by name */
@@ -235,11 +238,36 @@ static void whose_rows(void **state)
         pw_unref(held);
 }
 
+/* What was asked and is answered holds nothing up: a page gives back the work that a link counts, an open what its session and
+ * tenant may have under way. */
+static void asked_again_and_again(void **state)
+{
+        struct cluster *cluster = *state;
+        const struct pw_list_params params = { .host = "h2", .what = "status" };
+        struct pw_session *session;
+        struct pw_listing *listing;
+        struct pw_future *future, *opened;
+
+        start(cluster, "10s");
+        session = cluster->hosts[0].session;
+        for (uint32_t i = 0; i < WORKS_MAX + 10; i++) {
+                it_ok(pw_list_of(session, &params, &listing, IT_ERR));
+                pw_listing_free(listing);
+        }
+        it_ok(pw_put(cluster->hosts[1].session, "often", 5, NULL, &future, IT_ERR));
+        for (uint32_t i = 0; i < ASKS_MAX + 10; i++) {
+                it_ok(pw_open(session, pw_future_id(future), &opened, IT_ERR));
+                pw_unref(opened);
+        }
+        pw_unref(future);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 CLUSTER_TEST(rows_of_all_hosts),   CLUSTER_TEST(as_a_command),   CLUSTER_TEST(pages_of_another_host),
                 CLUSTER_TEST(who_does_not_answer), CLUSTER_TEST(askers_that_go), CLUSTER_TEST(whose_rows),
+                CLUSTER_TEST(asked_again_and_again),
         };
 
         return cmocka_run_group_tests_name("listings", tests, NULL, NULL);

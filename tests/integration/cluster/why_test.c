@@ -1,6 +1,7 @@
 /* `pathways why` between hosts: each wait for another host is walked down to that host, its link, and what a person can do. */
 #include "tests/integration/cluster/cluster.h"
 #include "tests/integration/operator/chain.h"
+#include "tests/integration/operator/command.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -246,10 +247,36 @@ static void a_host_is_asked_about(void **state)
         it_chain_expect(&cluster->hosts[1], "h7", "h7: this host is h2");
 }
 
+/* What is asked about where it is not: whose it is, where to ask, and what can be done from here. */
+static void what_is_of_another_host(void **state)
+{
+        struct cluster *cluster = *state;
+        struct it_host *host = &cluster->hosts[1];
+        struct pw_future *made, *found;
+        char id[PW_ID_TEXT_BYTES], expected[100];
+
+        start(cluster);
+        made = put_zeros(cluster, 8);
+        it_ok(pw_name(made, "weights", IT_ERR));
+        snprintf(expected, sizeof expected, "%s: of host h1, and nobody here holds it: ask there", it_id_of(made, id));
+        it_chain_expect(host, id, expected);
+        it_command_expect(host, 5, expected, IT_ARGS("object", id));
+        it_command_expect(host, 5, expected, IT_ARGS("free", id));
+        it_chain_expect(host, "weights", "that is bound to an object of this host");
+        it_command_expect(host, 5, "that is bound to an object of this host", IT_ARGS("object", "weights"));
+        it_chain_expect(host, "anna", "0 host anna (h1)|link is up|`pathways why h1` on host anna");
+        it_chain_expect(host, "bert", "0 host h2|waits for nothing");
+        it_command_expect(host, 0, "", IT_ARGS("free", "weights"));
+        it_fails(pw_lookup(cluster->hosts[0].session, "weights", 0, &found, IT_ERR), PW_NOT_FOUND, "weights");
+        it_command_expect(&cluster->hosts[0], 5, "neither name nor lease", IT_ARGS("free", id)); /* whoever put it has it still */
+        pw_unref(made);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                CLUSTER_TEST(what_is_not_made_there), CLUSTER_TEST(an_open_without_an_answer),
+                CLUSTER_TEST(what_is_not_made_there), CLUSTER_TEST(what_is_of_another_host),
+                CLUSTER_TEST(an_open_without_an_answer),
                 CLUSTER_TEST(bytes_that_do_not_come), CLUSTER_TEST(bytes_that_come),
                 CLUSTER_TEST(no_room_for_the_bytes),  CLUSTER_TEST(a_host_is_asked_about),
         };
