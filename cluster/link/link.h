@@ -27,6 +27,7 @@
 
 #include "base/error.h"
 #include "base/list.h"
+#include "cluster/link/link_clock.h"
 
 struct pw_observer;
 
@@ -59,7 +60,7 @@ struct pw_link_frame {
         uint8_t data[];
 };
 /* What goes before each frame. number 0: a beat, without a frame. */
-struct pw_link_head { uint64_t number, received, granted; bool work; };
+struct pw_link_head { uint64_t number, received, granted; bool work; struct pw_link_stamps stamps; };
 
 /* Where a side stands; both tell each other before anything else. `met`: the epoch of the other host that it met in this term; 0:
  * none. What it received is of that one. */
@@ -90,6 +91,7 @@ struct pw_link {
         uint64_t since_us;       /* when it came into its state, or its term began; 0: it is as it was made */
         uint64_t round_us;       /* from when a frame is written until it is known to be there, smoothed; 0: none was yet */
         uint64_t timed, timed_us; /* the frame that is being timed, and when it was written; 0: none is */
+        struct pw_link_clock clock; /* of the other host */
         uint32_t calls;          /* that failed since it was heard */
         uint32_t refusals;       /* of them, the last ones that were refused: nobody listened there */
         uint32_t aways;          /* how often it was given up since the two have met, */
@@ -158,9 +160,9 @@ PW_MUST_CHECK enum pw_status pw_link_send(struct pw_link *link, struct pw_link_f
 /* The next frame to be written on the connection; NULL: none, or there is no connection. Borrowed until the next call. */
 const struct pw_link_frame *pw_link_next(const struct pw_link *link);
 /* The head of what is written now, `frame` or a beat (NULL). */
-struct pw_link_head pw_link_head(const struct pw_link *link, const struct pw_link_frame *frame);
-/* It was written. */
-void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us);
+struct pw_link_head pw_link_head(const struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us);
+/* It was written, with that head. */
+void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, const struct pw_link_head *head, uint64_t now_us);
 
 /* A head came. PW_OK: its frame is new; a beat too. Errors: PW_EXISTS (it came before: drop it), PW_GONE (of an older connection),
  * PW_PROTOCOL (a number left out, one that was never sent acknowledged, a work without a credit): shut the connection. */

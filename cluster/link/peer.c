@@ -260,21 +260,21 @@ static const struct pw_call *met(const struct pw_peer *peer)
         return NULL;
 }
 
-bool pw_peer_next(const struct pw_peer *peer, struct pw_peer_writing *ret_writing)
+bool pw_peer_next(const struct pw_peer *peer, uint64_t now_us, struct pw_peer_writing *ret_writing)
 {
         const struct pw_call *call = met(peer);
         const struct pw_link_frame *frame = call ? pw_link_next(peer->link) : NULL;
 
         if (!call || (!frame && !peer->beat))
                 return false;
-        *ret_writing = (struct pw_peer_writing){ call->connection, pw_link_head(peer->link, frame), frame };
+        *ret_writing = (struct pw_peer_writing){ call->connection, pw_link_head(peer->link, frame, now_us), frame };
         return true;
 }
 
 void pw_peer_wrote(struct pw_peer *peer, const struct pw_peer_writing *writing, uint64_t now_us)
 {
         peer->beat = false;
-        pw_link_wrote(peer->link, writing->frame, now_us);
+        pw_link_wrote(peer->link, writing->frame, &writing->head, now_us);
 }
 
 /* --- time ------------------------------------------------------------------------------------------------------------------- */

@@ -97,7 +97,7 @@ struct pw_peer_writing {
         const struct pw_link_frame *frame; /* NULL: a beat; borrowed until the next call */
 };
 /* What is to be written next, in order; pw_peer_wrote() once it was. False: nothing. */
-bool pw_peer_next(const struct pw_peer *peer, struct pw_peer_writing *ret_writing);
+bool pw_peer_next(const struct pw_peer *peer, uint64_t now_us, struct pw_peer_writing *ret_writing);
 void pw_peer_wrote(struct pw_peer *peer, const struct pw_peer_writing *writing, uint64_t now_us);
 
 /* Calls, beats, gives up. read_us: up to then all of this host's sockets have been read. */

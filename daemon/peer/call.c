@@ -414,7 +414,7 @@ void pw_calls_write(struct pw_peers *peers, struct pw_peer *peer)
         struct pw_peer_writing writing;
         struct pw_peer_call *call = NULL;
 
-        while (pw_peer_next(peer, &writing)) {
+        while (pw_peer_next(peer, pw_boot_us(), &writing)) {
                 call = pw_table_get(&peers->calls, writing.connection);
                 if (!call || !call->stream || !write_one(call, peer, &writing))
                         break;

@@ -99,6 +99,7 @@ static enum pw_status frame(const struct pw_link_head *head, uint8_t whose, cons
                 assert_int_equal(said.head.received, head->received);
                 assert_int_equal(said.head.granted, head->granted);
                 assert_int_equal(said.head.work, head->work);
+                assert_memory_equal(&said.head.stamps, &head->stamps, sizeof head->stamps);
                 assert_int_equal(said.whose, body ? whose : 0);
                 assert_int_equal(said.body_bytes, body ? strlen(body) : 0);
                 assert_true(!body || !memcmp(said.body, body, said.body_bytes));
@@ -114,15 +115,15 @@ static void test_frames(void **state)
         struct pw_error err;
 
         (void)state;
-        assert_int_equal(frame(&(struct pw_link_head){ 1, 2, 3, true }, 1, "1body", NULL), PW_OK);
-        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, false }, 1, NULL, NULL), PW_OK);
-        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, false }, 1, "1body", &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ 1, 2, 3, true, { 4, 5, 6 } }, 1, "1body", NULL), PW_OK);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 0, .work = false }, 1, NULL, NULL), PW_OK);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 0, .work = false }, 1, "1body", &err), PW_PROTOCOL);
         assert_string_equal(err.text, "a host's frame 0 has 5 bytes");
-        assert_int_equal(frame(&(struct pw_link_head){ 9, 2, 3, false }, 1, NULL, &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 9, .work = false }, 1, NULL, &err), PW_PROTOCOL);
         assert_string_equal(err.text, "a host's frame 9 has 0 bytes");
-        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, true }, 1, NULL, &err), PW_PROTOCOL);
-        assert_int_equal(frame(&(struct pw_link_head){ 4, 2, 3, false }, PW_PEER_BODY_LAST + 1, "body", &err), PW_PROTOCOL);
-        assert_int_equal(frame(&(struct pw_link_head){ 4, 2, 3, false }, 0, "body", &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 0, .work = true }, 1, NULL, &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 4, .work = false }, PW_PEER_BODY_LAST + 1, "body", &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 4, .work = false }, 0, "body", &err), PW_PROTOCOL);
         assert_string_equal(err.text, "a host's frame 4 is for 0: there is nobody of that number");
 }
 

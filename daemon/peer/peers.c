@@ -378,6 +378,7 @@ static void see_link(const struct pw_peers *peers, const struct pw_host *host, s
 {
         const struct pw_link *link = host->peer->link;
         bool waits = link->state != PW_LINK_IDLE && link->state != PW_LINK_AWAY;
+        struct pw_link_sample clock;
         uint64_t out, in;
 
         seen->epoch = link->epoch > seen->epoch ? link->epoch : seen->epoch; /* metadata may be later than it */
@@ -386,6 +387,10 @@ static void see_link(const struct pw_peers *peers, const struct pw_host *host, s
         seen->since_us = link->since_us;
         seen->given_up_us = waits ? pw_link_ends_us(link) : 0;
         seen->round_us = link->round_us;
+        if (pw_link_clock_see(&link->clock, pw_boot_us(), &clock)) {
+                seen->clock_us = clock.ahead_us;
+                seen->clock_bound_us = clock.bound_us;
+        }
         pw_calls_count(peers, host->peer, &out, &in);
         seen->bytes_out += out;
         seen->bytes_in += in;

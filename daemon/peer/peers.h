@@ -66,6 +66,8 @@ struct pw_host_seen {
         uint64_t since_us;       /* when the link came into that state; 0: it is as it was made */
         uint64_t given_up_us;    /* when it will be, if nothing is heard; 0: nobody waits for it */
         uint64_t round_us;       /* a round trip between the two loops; 0: nothing was sent yet */
+        int64_t clock_us;        /* its CLOCK_BOOTTIME is so far ahead of this host's, negative: behind, */
+        uint64_t clock_bound_us; /* give or take so much at most; 0: not known yet */
         uint64_t bytes_out, bytes_in; /* of control streams, since this daemon started */
         uint64_t bulk_out, bulk_in;   /* of values, likewise */
 };

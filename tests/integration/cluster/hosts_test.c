@@ -90,6 +90,28 @@ static void links_are_measured(void **state)
         free(bytes);
 }
 
+/* Here all hosts have one clock: what each says of another's must allow for that. */
+static void clocks_are_compared(void **state)
+{
+        struct cluster *cluster = *state;
+        int64_t limit_us = it_now_us() + IT_LONG, bound_us = 0;
+
+        start(cluster, 2);
+        while (!bound_us || bound_us > 100000) {
+                struct pw_listing *listing = it_list(cluster->hosts[0].session, "hosts", NULL);
+                const Pathways__Wire__Row *row = pw_listing_rows(listing)->rows[it_find(listing, "name", "bert")];
+
+                assert_true(it_now_us() < limit_us);
+                for (size_t i = 0; i < row->n_cells; i++) {
+                        if (strcmp(row->cells[i]->key, "clock_us"))
+                                continue;
+                        bound_us = it_number(listing, it_find(listing, "name", "bert"), "clock_bound_us");
+                        assert_true(row->cells[i]->real >= (double)-bound_us && row->cells[i]->real <= (double)bound_us);
+                }
+                pw_listing_free(listing);
+        }
+}
+
 /* What is killed is given up at once, by both, as nobody listens there any more; it comes back with another epoch, in another
  * term. */
 static void who_is_killed_is_given_up_and_comes_back(void **state)
@@ -182,6 +204,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 CLUSTER_TEST(three_hosts_find_each_other),
                 CLUSTER_TEST(links_are_measured),
+                CLUSTER_TEST(clocks_are_compared),
                 CLUSTER_TEST(who_is_killed_is_given_up_and_comes_back),
                 CLUSTER_TEST(who_was_stopped_is_met_again),
                 CLUSTER_TEST(hosts_find_each_other_without_redis),
