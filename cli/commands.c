@@ -124,6 +124,7 @@ static const struct pw_option trace_options[] = {
           "For so long, 3 or 250ms, not 0; an interrupt ends it before." },
         { "output", 'o', PW_OPTION_TEXT, AT(output), NULL, "FILE",
           "Write the trace to FILE; without it, or \"-\": to standard output." },
+        HOST_OPTION("all"),
         COMMON_OPTIONS,
 };
 

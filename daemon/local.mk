@@ -16,7 +16,8 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_peer.c daemon/inspect/list_store.c \
 	daemon/inspect/list_work.c \
 	daemon/inspect/observer.c daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/states.c daemon/inspect/trace/trace.c \
-	daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c daemon/inspect/waits.c \
+	daemon/inspect/trace/trace_answer.c daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_peer.c \
+	daemon/inspect/trace/trace_program.c daemon/inspect/waits.c \
 	daemon/inspect/why/why.c daemon/inspect/why/why_device.c daemon/inspect/why/why_host.c \
 	daemon/inspect/why/why_memory.c daemon/inspect/why/why_peer.c daemon/inspect/why/why_process.c \
 	daemon/inspect/why/why_run.c daemon/install.c \
@@ -48,7 +49,8 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/effect.h daemon/http/health.h \
 	daemon/http/http.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h \
 	daemon/inspect/list.h daemon/inspect/list_peer.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
-	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h \
+	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h \
+	daemon/inspect/trace/trace_peer.h daemon/inspect/trace/trace_private.h daemon/inspect/trace/trace_program.h \
 	daemon/inspect/waits.h daemon/inspect/why/why.h daemon/install.h daemon/loop.h daemon/loop/heap.h daemon/loop/timer.h \
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/freezer/freezer.h daemon/memory/freezer/frozen.h \
 	daemon/memory/freezer/proxies.h daemon/memory/freezer/replica.h \

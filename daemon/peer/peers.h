@@ -46,12 +46,14 @@ bool pw_peers_want_drops(struct pw_daemon *daemon, uint64_t now_us);
 /* A watched object was decided: hosts that borrowed it are told. */
 void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object);
 
-/* A value that came from another host, or was sent there: for traces. Times: CLOCK_MONOTONIC. */
+/* A value that came from another host, or was sent there, or did not come: for traces. Times: CLOCK_MONOTONIC. */
 struct pw_travelled {
         struct pw_id id;
         const char *tenant;
-        uint32_t from, to;
+        uint32_t from, to;       /* from 0: no source was named */
         uint64_t bytes, start_us, end_us;
+        enum pw_status status;
+        const char *why;         /* a sentence, where it did not come; else "" */
 };
 typedef void (*pw_travelled_fn)(struct pw_daemon *daemon, const struct pw_travelled *travelled);
 /* `told` hears of each from now on, when it is over. */
