@@ -2,6 +2,7 @@
 #include "daemon/peer/draining.h"
 
 #include "base/memory.h"
+#include "daemon/peer/name/handing.h"
 #include "daemon/peer/peers_private.h"
 #include "daemon/session/output.h"
 #include "daemon/session/session.h"
@@ -83,6 +84,9 @@ static uint32_t find(const struct pw_peers *peers, const char *text)
         return !strcmp(text, peers->own.name) || !strcmp(text, number) ? peers->own.host : pw_peers_find(peers->daemon, text);
 }
 
+/* By others, and by names and leases. */
+static uint64_t held(struct pw_peers *peers) { return pw_lend_count(peers->lend) + pw_handing_count(peers); }
+
 static enum pw_status read_request(const struct pw_dsession *session, const struct pw_draining_request *request,
                                    struct pw_drain_request *ret_ask, struct pw_error *ret_err)
 {
@@ -105,7 +109,7 @@ static enum pw_status read_request(const struct pw_dsession *session, const stru
         if (request->to[0] && !ret_ask->to)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "drain: --to %.100s is not known here: see pathways hosts", request->to);
         ret_ask->until_us = request->timeout_us < 0 ? UINT64_MAX : pw_boot_us() + (uint64_t)request->timeout_us;
-        ret_ask->held = pw_lend_count(peers->lend);
+        ret_ask->held = held(session->daemon->peers);
         return PW_OK;
 }
 
@@ -183,7 +187,10 @@ uint32_t pw_draining_successor(const struct pw_daemon *daemon, uint32_t host, bo
 
 enum pw_status pw_draining_open(struct pw_peers *peers, struct pw_error *ret_err)
 {
-        return pw_drain_new(&(struct pw_drain_params){ peers->own.host, &peers->observer }, &peers->drain, ret_err);
+        enum pw_status status = pw_handing_open(peers, ret_err);
+
+        return status != PW_OK ? status
+                               : pw_drain_new(&(struct pw_drain_params){ peers->own.host, &peers->observer }, &peers->drain, ret_err);
 }
 
 void pw_draining_met(struct pw_peers *peers, uint32_t host)
@@ -197,6 +204,7 @@ void pw_draining_met(struct pw_peers *peers, uint32_t host)
 
 void pw_draining_ended(struct pw_peers *peers, uint32_t host)
 {
+        pw_handing_ended(peers, host);
         pw_drain_ended(peers->drain, host);
         act(peers);
 }
@@ -211,12 +219,18 @@ void pw_draining_heard(struct pw_peers *peers, uint32_t host)
 
 void pw_draining_turn(struct pw_peers *peers)
 {
-        pw_drain_held(peers->drain, pw_lend_count(peers->lend));
+        if (pw_drain_state(peers->drain) == PW_DRAIN_NONE)
+                return;
+        pw_handing_turn(peers);
+        pw_drain_held(peers->drain, held(peers));
         pw_drain_turn(peers->drain, pw_boot_us());
         act(peers);
 }
 
-uint64_t pw_draining_next_us(const struct pw_peers *peers) { return pw_drain_next_us(peers->drain); }
+uint64_t pw_draining_next_us(const struct pw_peers *peers)
+{
+        return pw_min_u64(pw_drain_next_us(peers->drain), pw_handing_next_us(peers));
+}
 
 void pw_draining_done(struct pw_peers *peers)
 {
@@ -225,6 +239,7 @@ void pw_draining_done(struct pw_peers *peers)
         pw_list_each(&peers->drain_askers, asker, struct asker, link)
                 free(asker);
         pw_list_init(&peers->drain_askers);
+        pw_handing_done(peers);
         pw_drain_free(peers->drain);
         peers->drain = NULL;
 }

@@ -4,6 +4,7 @@
 #include "daemon/peer/call.h"
 #include "daemon/peer/draining.h"
 #include "daemon/peer/lending.h"
+#include "daemon/peer/name/handing.h"
 #include "daemon/peer/name/naming.h"
 #include "daemon/peer/page/paging.h"
 #include "daemon/peer/pull/bulk.h"
@@ -92,6 +93,7 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         pw_list_init(&peers->lent);
         pw_list_init(&peers->takings);
         pw_list_init(&peers->drain_askers);
+        pw_list_init(&peers->handed);
         pw_list_init(&peers->offerings);
         pw_list_init(&peers->sendings);
         pw_list_init(&peers->unmade);
@@ -344,8 +346,10 @@ bool pw_peers_want_drops(struct pw_daemon *daemon, uint64_t now_us)
 
 void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object)
 {
-        if (daemon->peers && daemon->peers->joined)
-                pw_lending_decided(daemon->peers, object);
+        if (!daemon->peers || !daemon->peers->joined)
+                return;
+        pw_lending_decided(daemon->peers, object);
+        pw_handing_decided(daemon->peers);
 }
 
 /* Counting may fail for lack of memory: then it begins later. */

@@ -38,6 +38,7 @@ struct pw_redis_ask {
         struct pw_redis_asked *of;
         enum pw_name_ask_kind kind;
         struct pw_id id;
+        struct pw_name_keeper from;
         struct pw_name_answer answer;
         char text[];                /* tenant, 0, name */
 };
@@ -141,8 +142,13 @@ void pw_redis_bindings_done(struct pw_redis *redis);
  * memory. */
 char *pw_redis_key_of(const char *tenant_and_name);
 #define PW_REDIS_ID_BYTES 64u
-char *pw_redis_id_format(struct pw_id id, char text[PW_REDIS_ID_BYTES]);
-bool pw_redis_id_parse(const char *text, struct pw_id *ret_id);
+/* As a binding that `keeper` keeps. */
+char *pw_redis_id_format(struct pw_id id, struct pw_name_keeper keeper, char text[PW_REDIS_ID_BYTES]);
+bool pw_redis_id_parse(const char *text, struct pw_id *ret_id, struct pw_name_keeper *ret_keeper);
+static inline struct pw_name_keeper pw_redis_own(const struct pw_redis *redis)
+{
+        return (struct pw_name_keeper){ redis->host.host, redis->host.epoch };
+}
 
 /* telling.c: the listener is told in the next turn. */
 void pw_redis_tell(struct pw_redis *redis, enum pw_meta_event_kind kind, const struct pw_error *why);

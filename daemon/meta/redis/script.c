@@ -127,8 +127,8 @@ static const char restore[] =
         "end\n"
         "return {'OK'}\n";
 
-/* A binding is "HOST EPOCH ID VERSION RUN". It is absent where its host has another epoch, or which was there before the server
- * began anew. */
+/* A binding is "HOST EPOCH ID VERSION RUN", of the host that keeps it: the home of the object, or who took over from it. It is absent
+ * where that has another epoch, or which was there before the server began anew. */
 #define BOUND \
         ROWS \
         "local function bound(k)\n" \
@@ -137,7 +137,7 @@ static const char restore[] =
         "  return string.format('%s %s %s', h, e, id), version\n" \
         "end\n"
 
-/* ARGV: what, TENANT/NAME, id as "HOST EPOCH ID". */
+/* ARGV: what, TENANT/NAME, id as "HOST EPOCH ID" of who asks; of 'take', the same of who kept it so far. */
 static const char name[] =
         CHECK FENCE BOUND
         "local what, K, id = ARGV[5], P .. ':name:' .. ARGV[6], ARGV[7]\n"
@@ -148,6 +148,11 @@ static const char name[] =
         "  return {'OK', id, version}\n"
         "end\n"
         "if not is then return {'NOTFOUND'} end\n"
+        "if what == 'take' and is == ARGV[8] then\n"
+        "  version = redis.call('HINCRBY', C, 'version', 1)\n"
+        "  redis.call('SET', K, string.format('%s %d %s', id, version, c[2]), 'PX', DAY)\n"
+        "  return {'OK', id, version}\n"
+        "end\n"
         "if what ~= 'resolve' and is ~= id then return {'TAKEN', is, version} end\n"
         "if what == 'unbind' then redis.call('DEL', K) end\n"
         "return {'OK', is, version}\n";

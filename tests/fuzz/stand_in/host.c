@@ -18,6 +18,7 @@
 #include "daemon/memory/room.h"
 #include "daemon/memory/worker.h"
 #include "daemon/meta/carry.h"
+#include "daemon/peer/draining.h"
 #include "daemon/peer/peers.h"
 #include "daemon/module/module.h"
 #include "daemon/loop/turn.h"
@@ -147,6 +148,11 @@ void pw_trace_answer_host(struct pw_trace *trace, const Pathways__Wire__Trace *m
 void pw_trace_refuse_host(struct pw_daemon *daemon, uint32_t host, uint64_t number, const struct pw_error *err)
 {
         (void)daemon, (void)host, (void)number, (void)err;
+}
+enum pw_status pw_draining_check(const struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        (void)daemon, (void)ret_err;
+        return PW_OK;
 }
 bool pw_peers_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 uint64_t pw_peers_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }

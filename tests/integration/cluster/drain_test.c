@@ -109,6 +109,90 @@ static void ids_are_good_before_during_and_after(void **state)
         pw_unref(read);
 }
 
+static void expect_by_name(struct cluster *cluster, int i, const char *name, struct pw_id id, uint8_t seed)
+{
+        struct pw_future *future;
+        char wanted[PW_ID_TEXT_BYTES], found[PW_ID_TEXT_BYTES];
+
+        it_ok(pw_lookup(of(cluster, i), name, IT_LONG, &future, IT_ERR));
+        assert_string_equal(pw_id_format(pw_future_id(future), found), pw_id_format(id, wanted));
+        expect(future, seed);
+        pw_unref(future);
+}
+
+static bool has_no_objects(const struct pw_listing *listing, void *context)
+{
+        (void)context;
+        return it_rows(listing) == 0;
+}
+
+/* What only names and leases hold of Anna is Bert's to hold once she has drained, by the ids that it has: also when she has ended,
+ * and when she is back. Who removes a name then removes it at Bert. */
+static void names_and_leases_go_on(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_id named, leased, short_named;
+        struct pw_future *made, *none;
+
+        start(cluster, 3);
+        made = put(cluster, 0, 1);
+        named = pw_future_id(made);
+        it_ok(pw_name(made, "weights", IT_ERR));
+        pw_unref(made);
+        made = put(cluster, 0, 2);
+        leased = pw_future_id(made);
+        it_ok(pw_lease(made, 10 * 60 * IT_SECOND, IT_ERR));
+        pw_unref(made);
+        made = put(cluster, 0, 3);
+        short_named = pw_future_id(made);
+        it_ok(pw_name_for(made, "for-a-while", 3 * IT_SECOND, IT_ERR));
+        pw_unref(made);
+
+        it_ok(pw_drain_host(of(cluster, 0), "anna", "bert", IT_LONG, IT_ERR));
+        it_fails(pw_lookup(of(cluster, 0), "weights", 0, &none, IT_ERR), PW_BUSY, "are on host h2 now");
+        expect_by_name(cluster, 2, "weights", named, 1);
+        expect_by_name(cluster, 2, "for-a-while", short_named, 3);
+        end_host(cluster, 0);
+        cluster_until_link(cluster, 1, 0, "away");
+        cluster_until_link(cluster, 2, 0, "away");
+        expect_by_name(cluster, 1, "weights", named, 1);
+        expect_by_name(cluster, 2, "weights", named, 1);
+        expect_by_id(cluster, 2, leased, 2);
+        cluster_start(cluster, 0, false);
+        cluster_meet(cluster);
+        expect_by_name(cluster, 0, "weights", named, 1);
+        expect_by_id(cluster, 0, leased, 2);
+
+        it_ok(pw_unname(of(cluster, 2), "weights", IT_ERR));
+        for (int i = 0; i < 3; i++)
+                it_fails(pw_lookup(of(cluster, i), "weights", 0, &none, IT_ERR), PW_NOT_FOUND, "not bound");
+        it_command_expect(&cluster->hosts[1], 0, "", IT_ARGS("free", pw_id_format(leased, (char[PW_ID_TEXT_BYTES]){ 0 })));
+        it_until(of(cluster, 1), "objects", has_no_objects, NULL); /* the other one has had its time */
+}
+
+/* She who takes over drains as well: what she was given goes on. */
+static void names_go_on_from_one_to_the_next(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *made;
+        struct pw_id named;
+
+        start(cluster, 3);
+        made = put(cluster, 0, 1);
+        named = pw_future_id(made);
+        it_ok(pw_name(made, "weights", IT_ERR));
+        pw_unref(made);
+        it_ok(pw_drain_host(of(cluster, 0), "anna", "bert", IT_LONG, IT_ERR));
+        end_host(cluster, 0);
+        cluster_until_link(cluster, 1, 0, "away");
+        cluster_until_link(cluster, 2, 0, "away");
+        it_ok(pw_drain_host(of(cluster, 1), "bert", NULL, IT_LONG, IT_ERR));
+        end_host(cluster, 1);
+        cluster_until_link(cluster, 2, 1, "away");
+        expect_by_name(cluster, 2, "weights", named, 1);
+        it_ok(pw_unname(of(cluster, 2), "weights", IT_ERR));
+}
+
 /* What is not ready is waited for; who drains takes no new work. */
 static void what_is_not_ready_is_waited_for(void **state)
 {
@@ -158,6 +242,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 CLUSTER_TEST(ids_are_good_before_during_and_after),
+                CLUSTER_TEST(names_and_leases_go_on),
+                CLUSTER_TEST(names_go_on_from_one_to_the_next),
                 CLUSTER_TEST(what_is_not_ready_is_waited_for),
                 CLUSTER_TEST(who_cannot_drain_is_told),
         };
