@@ -20,6 +20,7 @@ static void write_question(const struct pw_peer_page *message, Pathways__Wire__P
         out->limit = message->limit;
         out->after = message->after;
         out->trace = message->trace;
+        out->drain = message->drain;
 }
 
 static void write_answer(const struct pw_peer_page *message, Pathways__Wire__PeerPage *out)
@@ -61,6 +62,8 @@ static enum pw_status read_question(const Pathways__Wire__PeerPage *in, struct p
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host asks for a listing of no tenant");
         if (in->trace && in->limit > PW_PEER_TRACE_END)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host asks %u of a trace: there is nothing of that number", in->limit);
+        if (in->drain && (in->trace || !in->all))
+                return pw_error_set(ret_err, PW_PROTOCOL, "a host asks to drain, for somebody who is no operator");
         message->tenant = in->tenant;
         message->all = in->all;
         message->what = in->what;
@@ -68,6 +71,7 @@ static enum pw_status read_question(const Pathways__Wire__PeerPage *in, struct p
         message->limit = in->limit;
         message->after = in->after;
         message->trace = in->trace;
+        message->drain = in->drain;
         return PW_OK;
 }
 

@@ -22,6 +22,7 @@ struct pw_peer_page {
         const char *what, *filter;  /* the listing; "": all of it */
         uint32_t limit;             /* rows; 0: no such bound */
         uint64_t after;             /* where the page begins, as the one before said */
+        bool drain;                 /* to drain: `what` is who takes over, "": anybody; `after` how long to wait, in us */
         bool trace;                 /* for what a trace has: `after` is the session, `limit` an enum pw_peer_trace */
         /* an answer */
         enum pw_status status;      /* PW_OK: there are rows */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/peer/draining.h"
 
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ struct asked {
         uint64_t number, request;
         uint64_t until_us;       /* UINT64_MAX: nobody waits */
         uint32_t host, session;  /* 0: nobody */
-        bool trace;              /* for what a trace has; else a page */
+        bool trace, drain;       /* for what a trace has; to drain; else a page */
         struct pw_link_frame *frame; /* NULL: it was sent */
 };
 
@@ -60,11 +61,9 @@ static void send_next(struct pw_peers *peers, uint32_t host)
         uint32_t under_way = 0;
 
         pw_list_each(&peers->pages, asked, struct asked, link)
-                under_way += asked->host == host && !asked->frame;
+                under_way += asked->host == host && !asked->frame && !asked->drain;
         pw_list_each(&peers->pages, asked, struct asked, link) {
-                if (under_way >= UNDER_WAY)
-                        return;
-                if (asked->host != host || !asked->frame)
+                if (asked->host != host || !asked->frame || (under_way >= UNDER_WAY && !asked->drain))
                         continue;
                 if (!asked->session) {
                         free_asked(asked);
@@ -72,7 +71,7 @@ static void send_next(struct pw_peers *peers, uint32_t host)
                 }
                 pw_peers_send(peers, host, PW_PEER_BODY_PAGE, asked->frame);
                 asked->frame = NULL;
-                under_way++;
+                under_way += !asked->drain;
         }
 }
 
@@ -117,6 +116,9 @@ static enum pw_status ask(struct pw_dsession *session, struct asked *asked, stru
         message->tenant = session->tenant->name;
         message->all = session->operator_;
         asked->trace = message->trace;
+        asked->drain = message->drain;
+        if (message->drain) /* it says itself when that is over */
+                asked->until_us = pw_max_u64(asked->until_us, asked->until_us + message->after);
         asked->frame = pw_peer_page_frame(message);
         if (!asked->frame)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
@@ -180,6 +182,14 @@ void pw_paging_ask_trace(struct pw_dsession *session, uint64_t request, uint32_t
         }
 }
 
+void pw_paging_ask_drain(struct pw_dsession *session, uint64_t request, uint32_t host, const char *to, int64_t timeout_us)
+{
+        struct pw_peer_page message = { .what = to, .filter = "", .drain = true,
+                                        .after = timeout_us < 0 ? UINT64_MAX / 2 : (uint64_t)timeout_us };
+
+        ask_host(session, request, host, &message);
+}
+
 void pw_paging_session_end(const struct pw_dsession *session)
 {
         struct asked *asked;
@@ -227,6 +237,10 @@ static enum pw_status hand_over(struct pw_dsession *session, const struct asked 
 {
         struct pw_link_sample clock;
 
+        if (asked->drain) {
+                pw_session_reply_ok(session, asked->request);
+                return PW_OK;
+        }
         if (!asked->trace)
                 return hand_over_rows(session, asked->request, answer, ret_err);
         if (see_clock(session->daemon->peers, asked->host, &clock))
@@ -290,6 +304,8 @@ enum pw_status pw_paging_hear(struct pw_peers *peers, uint32_t host, const uint8
                 return status;
         if (message.answers)
                 status = answered(peers, host, &message, ret_err);
+        else if (message.drain)
+                pw_draining_asked(peers, host, &message);
         else
                 peers->page_maker->asked(peers->daemon, host, &message);
         pw_peer_page_done(&message);
