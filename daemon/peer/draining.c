@@ -2,6 +2,7 @@
 #include "daemon/peer/draining.h"
 
 #include "base/memory.h"
+#include "daemon/meta/meta.h"
 #include "daemon/peer/name/handing.h"
 #include "daemon/peer/page/paging.h"
 #include "daemon/peer/peers_private.h"
@@ -208,12 +209,17 @@ enum pw_status pw_draining_check(const struct pw_daemon *daemon, struct pw_error
 uint32_t pw_draining_successor(const struct pw_daemon *daemon, uint32_t host, bool *ret_done)
 {
         const struct pw_peers *peers = daemon->peers;
+        const struct pw_host *known;
+        uint32_t successor;
 
         *ret_done = false;
         if (!peers || !peers->joined)
                 return 0;
-        if (host != daemon->host)
-                return pw_borrow_successor(peers->borrow, host);
+        if (host != daemon->host) {
+                known = pw_hosts_get(&peers->hosts, host);
+                successor = pw_borrow_successor(peers->borrow, host);
+                return successor || !known ? successor : known->row.successor;
+        }
         *ret_done = pw_drain_state(peers->drain) == PW_DRAIN_DRAINED;
         return pw_drain_successor(peers->drain);
 }
@@ -263,6 +269,10 @@ void pw_draining_turn(struct pw_peers *peers)
 {
         if (pw_drain_state(peers->drain) == PW_DRAIN_NONE)
                 return;
+        if (pw_drain_successor(peers->drain) != peers->said_successor) { /* who comes later finds it in the host table */
+                peers->said_successor = pw_drain_successor(peers->drain);
+                pw_meta_drains(peers->daemon->meta, peers->said_successor);
+        }
         pw_handing_turn(peers);
         pw_drain_held(peers->drain, held(peers));
         pw_drain_turn(peers->drain, pw_boot_us());

@@ -193,7 +193,9 @@ static void host_known(void *context, const struct pw_host_row *row)
                 status = pw_hosts_peer(&peers->hosts, row->number, &peer, &err);
         if (status == PW_OK)
                 pw_peer_want(peer, pw_boot_us());
-        else
+        if (status == PW_OK && row->successor)
+                status = pw_borrow_drained(peers->borrow, row->number, row->epoch, row->successor, &err);
+        if (status != PW_OK)
                 pw_log(&peers->daemon->log, PW_LOG_WARNING, "host not dealt with host=h%u name=%s reason=\"%s\"", row->number,
                        row->name, err.text);
         peers->daemon->loop.more = true;

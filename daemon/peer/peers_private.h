@@ -58,6 +58,7 @@ struct pw_peers {
         struct pw_list takings;        /* taking.c */
         struct pw_list drain_askers;   /* draining.c */
         uint64_t next_asker;
+        uint32_t said_successor;       /* as metadata was told */
         bool draining;                 /* what the core wants is being done */
         /* handing.c */
         struct pw_hand *hand;

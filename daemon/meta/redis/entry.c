@@ -167,6 +167,7 @@ void pw_redis_join(struct pw_redis *redis)
         char epoch[12], instance[20], serial[24], lease[24], confirmed[12], version[24];
         bool member = redis->state.number;
         const char *mode = "member";
+        char where[PW_REDIS_WHERE_BYTES];
         struct pw_redis_args args = { .count = 0 };
         enum pw_status status;
 
@@ -189,7 +190,8 @@ void pw_redis_join(struct pw_redis *redis)
         pw_redis_arg(&args, redis->keys[1] + strlen(redis->keys[0]) + 1);
         for (uint32_t i = 0; i < 10; i++)
                 pw_redis_arg(&args, (const char *[]){ redis->run, redis->number, epoch, instance, serial, lease, redis->name,
-                                                      redis->own_address, mode, confirmed }[i]);
+                                                      pw_redis_where_format(redis->own_address, redis->successor, where), mode,
+                                                      confirmed }[i]);
         pw_redis_arg(&args, version);
         status = pw_redis_wire_run(redis->wire, PW_REDIS_JOIN, &args, on_join, redis);
         if (status != PW_OK)

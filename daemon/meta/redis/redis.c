@@ -250,6 +250,16 @@ static void redis_look(struct pw_meta *base)
         pw_redis_member_hurry(&pw_container_of(base, struct pw_redis, base)->member, pw_now_us());
 }
 
+/* What it joins with later says the same. */
+static void redis_drains(struct pw_meta *base, uint32_t successor)
+{
+        struct pw_redis *redis = pw_container_of(base, struct pw_redis, base);
+
+        redis->successor = successor;
+        if (redis->member.state == PW_REDIS_IN && !redis->wanted)
+                pw_redis_table_say_own(redis);
+}
+
 static enum pw_status redis_submit(struct pw_meta *base, const struct pw_name_ask *ask)
 {
         return pw_redis_names_submit(pw_container_of(base, struct pw_redis, base), ask);
@@ -421,5 +431,6 @@ const struct pw_meta_kind pw_meta_redis = {
         .submit = redis_submit,
         .turn = redis_turn,
         .look = redis_look,
+        .drains = redis_drains,
         .next_us = redis_next_us,
 };

@@ -74,6 +74,7 @@ struct pw_redis {
         struct pw_redis_saver *saver; /* of the state; NULL: in open() */
         struct pw_redis_wire *wire;
         char *address, *cluster, *name, *machine, *own_address, *user, *password;
+        uint32_t successor;         /* this host drains, and that one takes over; 0: it does not */
         uint64_t instance, serial;  /* serial: of the connection */
         uint32_t first_epoch;       /* of a host that is in no cluster yet: what it asks for */
         bool new_cluster, joined;   /* joined: the listener knows number and epoch */
@@ -124,6 +125,10 @@ void pw_redis_name_keys(struct pw_redis *redis, uint64_t incarnation);
 void pw_redis_table_known(void *context, const struct pw_host_row *row);
 const struct pw_host_row *pw_redis_table_next(void *context, uint32_t *cursor);
 void pw_redis_table_read(struct pw_redis *redis);
+void pw_redis_table_say_own(struct pw_redis *redis); /* the row of this host has changed */
+/* The address of a row, and who takes over. */
+#define PW_REDIS_WHERE_BYTES (PW_HOST_ADDRESS_MAX + 12)
+char *pw_redis_where_format(const char *address, uint32_t successor, char text[PW_REDIS_WHERE_BYTES]);
 void pw_redis_table_done(struct pw_redis *redis);
 
 /* names.c */

@@ -15,7 +15,7 @@
  * read late, does nothing. */
 #define FENCE "if redis.call('GET', L) ~= F then return {'FENCED'} end\n"
 
-/* Rows of the host table are "EPOCH NAME ADDRESS". */
+/* Rows of the host table are "EPOCH NAME ADDRESS", and " SUCCESSOR" of a host that drains. */
 #define ROWS \
         "local DAY, H = 86400000, P .. ':hosts'\n" \
         "local function row(n)\n" \
@@ -115,12 +115,13 @@ static const char hosts[] =
         "end\n"
         "return out\n";
 
-/* ARGV: triples of number, epoch, "name address". Who is put back is not there: its number is free in a day. */
+/* ARGV: triples of number, epoch, "name address". Who is put back is not there: its number is free in a day. Who asks may say
+ * something else of itself. */
 static const char restore[] =
         CHECK FENCE ROWS
         "for i = 5, #ARGV, 3 do\n"
         "  local n, e = ARGV[i], tonumber(ARGV[i + 1])\n"
-        "  if (row(n) or -1) < e then\n"
+        "  if (row(n) or -1) < e or (n == N and row(n) == e) then\n"
         "    set_row(n, e, ARGV[i + 2])\n"
         "    redis.call('SET', P .. ':lease:' .. n, string.format('%d 0 0', e), 'PX', DAY, 'NX')\n"
         "  end\n"

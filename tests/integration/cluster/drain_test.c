@@ -127,6 +127,12 @@ static bool has_no_objects(const struct pw_listing *listing, void *context)
         return it_rows(listing) == 0;
 }
 
+static bool anna_drained(const struct pw_listing *listing, void *context)
+{
+        (void)context;
+        return !strcmp(it_text(listing, it_find(listing, "name", "anna"), "drain"), "draining to h2");
+}
+
 /* What only names and leases hold of Anna is Bert's to hold once she has drained, by the ids that it has: also when she has ended,
  * and when she is back. Who removes a name then removes it at Bert. */
 static void names_and_leases_go_on(void **state)
@@ -169,6 +175,37 @@ static void names_and_leases_go_on(void **state)
                 it_fails(pw_lookup(of(cluster, i), "weights", 0, &none, IT_ERR), PW_NOT_FOUND, "not bound");
         it_command_expect(&cluster->hosts[1], 0, "", IT_ARGS("free", pw_id_format(leased, (char[PW_ID_TEXT_BYTES]){ 0 })));
         it_until(of(cluster, 1), "objects", has_no_objects, NULL); /* the other one has had its time */
+}
+
+/* Who joins when she who drained has gone finds at once who took over, and after a new start too, when Redis is away. */
+static void a_late_comer_finds_who_took_over(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_listing *listing;
+        struct pw_future *made;
+        struct pw_id id;
+
+        start(cluster, 2);
+        made = put(cluster, 0, 1);
+        id = pw_future_id(made);
+        it_ok(pw_lease(made, 10 * 60 * IT_SECOND, IT_ERR));
+        pw_unref(made);
+        it_ok(pw_drain_host(of(cluster, 0), "anna", NULL, IT_LONG, IT_ERR));
+        end_host(cluster, 0);
+        cluster_start(cluster, 2, false);
+        cluster_until_link(cluster, 2, 1, "up");
+        it_until(of(cluster, 2), "hosts", anna_drained, NULL);
+        expect_by_id(cluster, 2, id, 1);
+        end_host(cluster, 2);
+        server_kill(&cluster->server);
+        cluster_start(cluster, 2, false);
+        cluster_until_link(cluster, 2, 1, "up");
+        listing = it_list(of(cluster, 2), "hosts", NULL);
+        assert_string_equal(it_text(listing, it_find(listing, "name", "anna"), "drain"), "draining to h2");
+        pw_listing_free(listing);
+        expect_by_id(cluster, 2, id, 1);
+        it_command_expect(&cluster->hosts[1], 0, "", IT_ARGS("free", pw_id_format(id, (char[PW_ID_TEXT_BYTES]){ 0 })));
+        it_until(of(cluster, 1), "objects", has_no_objects, NULL);
 }
 
 /* She who takes over drains as well: what she was given goes on. */
@@ -275,6 +312,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 CLUSTER_TEST(ids_are_good_before_during_and_after),
                 CLUSTER_TEST(names_and_leases_go_on),
+                CLUSTER_TEST(a_late_comer_finds_who_took_over),
                 CLUSTER_TEST(names_go_on_from_one_to_the_next),
                 CLUSTER_TEST(what_is_not_ready_is_waited_for),
                 CLUSTER_TEST(another_host_is_drained),
