@@ -395,19 +395,20 @@ void pw_name_each_asker(const struct pw_store *store, uint32_t session, void (*r
 /* --- requests ----------------------------------------------------------------------------------------------------------------- */
 
 static enum pw_status check_bind(struct pw_store *store, const struct pw_name_request *request, const struct pw_object *object,
-                                 struct pw_error *ret_err)
+                                 const struct pw_name_keeper *from, struct pw_error *ret_err)
 {
         const struct pw_naming *naming = find_live(store, request->tenant, request->name);
+        bool is_new = !naming || naming->state == PW_NAME_BOUND;
 
-        /* A name is found by the tenant of its object: an operator's session sees objects of tenants whose names it
-         * does not share. */
+        /* An operator's session sees objects of tenants whose names it does not share. */
         if (strcmp(pw_object_tenant(store, object), request->tenant))
-                return pw_error_set(ret_err, PW_DENIED,
-                                    "name %s: the object is of tenant %s, names of tenant %s are for its own objects",
-                                    request->name, pw_object_tenant(store, object), request->tenant);
+                return pw_error_set(ret_err, PW_DENIED, "name %s: the object is of tenant %s, names of tenant %s are for its own "
+                                    "objects", request->name, pw_object_tenant(store, object), request->tenant);
         if (naming && naming->ref->object != object)
                 return pw_error_set(ret_err, PW_EXISTS, "name %s: bound already; pw_unname() or `pathways free` lets it go",
                                     request->name);
+        if (!is_new && (naming->from.host != from->host || naming->from.epoch != from->epoch))
+                return pw_error_set(ret_err, PW_BUSY, "name %s: it is being taken over from another host", request->name);
         if (!naming && object->donated == 2)
                 return pw_error_set(ret_err, PW_DONATED_USE, "name %s: the object was given to a run", request->name);
         if (naming && naming->asker_count >= ASKERS_OF_NAME)
@@ -453,7 +454,7 @@ static void add_asker(struct pw_store *store, struct pw_naming *naming, struct p
 static enum pw_status bind_from(struct pw_store *store, const struct pw_name_request *request, struct pw_object *object,
                                 const struct pw_name_keeper *from, uint64_t until_us, struct pw_error *ret_err)
 {
-        enum pw_status status = check_bind(store, request, object, ret_err);
+        enum pw_status status = check_bind(store, request, object, from, ret_err);
         struct pw_asker *asker = status == PW_OK ? pw_name_asker_new(store, request, ret_err) : NULL;
         struct pw_naming *naming;
 
@@ -465,7 +466,7 @@ static enum pw_status bind_from(struct pw_store *store, const struct pw_name_req
                 pw_name_asker_free(store, asker);
                 return status;
         }
-        if (naming->state != PW_NAME_BOUND)
+        if (naming->state == PW_NAME_NONE || naming->state == PW_NAME_ENDING)
                 naming->from = *from;
         add_asker(store, naming, asker, WANTED);
         return PW_OK;

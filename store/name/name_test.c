@@ -338,7 +338,7 @@ static void test_unknown(void **state)
  * again, unless that does not keep it any more. */
 static void test_taken_over(void **state)
 {
-        static const struct pw_name_keeper from = { 5, 6 };
+        static const struct pw_name_keeper from = { 5, 6 }, other = { 8, 6 };
         static const struct { struct pw_name_keeper keeper; enum pw_status status; } cases[] = {
                 { { 5, 6 }, PW_NOT_READY }, { { 5, 7 }, PW_EXISTS }, { { 7, 6 }, PW_EXISTS }, { { 0, 0 }, PW_OK },
         };
@@ -355,6 +355,7 @@ static void test_taken_over(void **state)
                 assert_true(pw_store_name_next(n.f.store, &ask));
                 assert_int_equal(ask.from.host, 5);
                 assert_int_equal(ask.from.epoch, 6);
+                assert_int_equal(pw_store_name_take(n.f.store, &request, n.object, &other, 0, NULL), PW_BUSY);
                 (void)answer_with(&n, PW_NAMED_UNKNOWN, PW_NAME_TAKE);
                 assert_true(pw_store_name_next(n.f.store, &ask));
                 assert_int_equal(ask.kind, PW_NAME_RESOLVE);
