@@ -36,8 +36,8 @@ PW_MUST_CHECK enum pw_status pw_store_name_check(const char *name, struct pw_err
  * another object), PW_DENIED (another tenant's object), PW_DONATED_USE, PW_LIMIT, PW_NO_MEMORY; nothing has changed then. */
 PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const struct pw_name_request *request,
                                                 struct pw_object *object, uint64_t until_us, struct pw_error *ret_err);
-/* The same of an object that `from` has bound it to, and hands on: this host keeps the binding from now on. Errors: besides, told of
- * the request, PW_EXISTS (`from` does not keep it any more). */
+/* The same of an object that `from` has bound it to, and hands on: this host keeps the binding from now on. Errors: besides,
+ * PW_BUSY (it is being taken from another host); told of the request, PW_EXISTS (`from` does not keep it any more). */
 PW_MUST_CHECK enum pw_status pw_store_name_take(struct pw_store *store, const struct pw_name_request *request,
                                                 struct pw_object *object, const struct pw_name_keeper *from, uint64_t until_us,
                                                 struct pw_error *ret_err);

@@ -12,7 +12,7 @@ enum pw_name_ask_kind {
         PW_NAME_BIND = 1, /* bind the name to `id`, unless it is bound to another object: one compare-and-set */
         PW_NAME_UNBIND,   /* end that binding, if it is to `id` */
         PW_NAME_RESOLVE,  /* what is it bound to? */
-        PW_NAME_TAKE,     /* this host keeps that binding from now on, if it is to `id` and `from` keeps it; it may keep it already */
+        PW_NAME_TAKE,     /* this host keeps that binding from now on, if it is to `id` and `from` keeps it, or this host does */
 };
 
 /* Who keeps a binding, where that is not the home of the object: it drained, and handed it on. host 0: the home. A binding ends

@@ -1,9 +1,9 @@
 /* What names and leases hold on this host, handed on to who takes over while it drains.
  *
- * Each is an item, by a number of the driver's, with the id of what it holds. The other host is asked to take it: it gets the object, holds it by a name or lease
- * of its own, and only then says so; what it holds then this host lets go of. So at every moment one of the two holds it. Who says
- * no, or nothing before the term ends, is asked again, and so is another one that takes over instead; who takes what it has taken
- * already says yes. An item that ends here meanwhile is forgotten, whatever is answered.
+ * Each is an item, by a number of the driver's, with the id of what it holds. The other host is asked to take it: it gets the
+ * object, holds it by a name or lease of its own, and only then says so; what it holds then this host lets go of. So one of the two
+ * holds it at every moment. Who says no, or nothing before the term ends, is asked again, and so is another one that takes over
+ * instead; who takes what it has taken already says yes. An item that ends here meanwhile is forgotten, whatever is answered.
  *
  * What there is is looked at now and then: all of it is seen, and what was not seen is not there any more. A few are asked for at a
  * time.

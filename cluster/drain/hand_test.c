@@ -18,7 +18,10 @@ static struct pw_id id_of(uint64_t number) { return (struct pw_id){ number * 7, 
 
 static void begin(void) { assert_int_equal(pw_hand_new(&(struct pw_hand_params){ WINDOW, PAUSE_US }, &hand, NULL), PW_OK); }
 
-static void see(uint64_t number, bool is_ready) { assert_int_equal(pw_hand_see(hand, number, id_of(number), is_ready, NULL), PW_OK); }
+static void see(uint64_t number, bool is_ready)
+{
+        assert_int_equal(pw_hand_see(hand, number, id_of(number), is_ready, NULL), PW_OK);
+}
 
 static void see_to(uint64_t last)
 {

@@ -230,8 +230,9 @@ enum pw_status pw_draining_open(struct pw_peers *peers, struct pw_error *ret_err
 {
         enum pw_status status = pw_handing_open(peers, ret_err);
 
-        return status != PW_OK ? status
-                               : pw_drain_new(&(struct pw_drain_params){ peers->own.host, &peers->observer }, &peers->drain, ret_err);
+        if (status == PW_OK)
+                status = pw_drain_new(&(struct pw_drain_params){ peers->own.host, &peers->observer }, &peers->drain, ret_err);
+        return status;
 }
 
 void pw_draining_met(struct pw_peers *peers, uint32_t host)

@@ -7,6 +7,7 @@
 #include "daemon/peer/name/handing.h"
 #include "daemon/peer/name/naming.h"
 #include "daemon/peer/page/paging.h"
+#include "daemon/peer/port.h"
 #include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
 #include "daemon/peer/taking.h"
@@ -63,8 +64,11 @@ static enum pw_status listen_at(struct pw_peers *peers, struct pw_error *ret_err
                                                     .tls_key = settings->tls_key,
                                                     .tls_ca = settings->tls_ca };
         enum pw_status status = pw_transport_open(kind_of(settings), &params, &peers->transport, ret_err);
+        char last[PW_PORT_ADDRESS_BYTES];
 
-        if (status == PW_OK)
+        if (status == PW_OK && pw_port_last(peers->daemon, last)) /* where others know it; another one may be there by now */
+                (void)!pw_transport_listen(peers->transport, last, &pw_calls_events, peers, &peers->listener, NULL);
+        if (status == PW_OK && !peers->listener)
                 status = pw_transport_listen(peers->transport, settings->listen, &pw_calls_events, peers, &peers->listener,
                                              ret_err);
         if (status != PW_OK) {
@@ -176,6 +180,7 @@ static void joined(void *context, const struct pw_meta_own *own)
         peers->names_session = ++peers->daemon->registry.next_session;
         peers->daemon->registry.foreign = &pw_borrowing_foreign;
         peers->joined = true;
+        pw_port_keep(peers->daemon, peers->address);
 }
 
 /* Every host is dealt with from when it is known: so it is known who is there, and who is not. */

@@ -16,7 +16,8 @@ bool pw_name_is_kept_here(const struct pw_store *store, const struct pw_name_ans
 
 static struct pw_claim_row row_of(struct pw_store *store, const struct pw_ref *ref)
 {
-        return (struct pw_claim_row){ .number = ref->number, .object = ref->object, .tenant = pw_object_tenant(store, ref->object) };
+        return (struct pw_claim_row){ .number = ref->number, .object = ref->object,
+                                      .tenant = pw_object_tenant(store, ref->object) };
 }
 
 struct pw_claim_stamp pw_store_claim_stamp(const struct pw_store *store)

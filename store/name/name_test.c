@@ -286,7 +286,8 @@ static void test_who_asks_is_shown(void **state)
                 if (turn == 0 && pw_store_name_next(n.f.store, &ask))
                         pw_store_name_asked(n.f.store, ask.token);
                 if (turn == 1)
-                        pw_store_name_answered(n.f.store, &(struct pw_name_answer){ ask.token, PW_NAMED_OK, ask.id, 1, { 0, 0 } }, 0);
+                        pw_store_name_answered(n.f.store, &(struct pw_name_answer){ .token = ask.token, .outcome = PW_NAMED_OK,
+                                                                                    .id = ask.id, .version = 1 }, 0);
         }
         fixture_close(&n.f);
 }
@@ -334,8 +335,8 @@ static void test_unknown(void **state)
         close_unbound(&n, PW_NAME_RESOLVE);
 }
 
-/* What another host hands on, and metadata may have said is this one's or not: it is told that it is not, so that the other one asks
- * again, unless that does not keep it any more. */
+/* What another host hands on, and metadata may have said is this one's or not: it is told that it is not, so that the other one
+ * asks again, unless that does not keep it any more. */
 static void test_taken_over(void **state)
 {
         static const struct pw_name_keeper from = { 5, 6 }, other = { 8, 6 };
@@ -359,7 +360,9 @@ static void test_taken_over(void **state)
                 (void)answer_with(&n, PW_NAMED_UNKNOWN, PW_NAME_TAKE);
                 assert_true(pw_store_name_next(n.f.store, &ask));
                 assert_int_equal(ask.kind, PW_NAME_RESOLVE);
-                pw_store_name_answered(n.f.store, &(struct pw_name_answer){ ask.token, PW_NAMED_OK, ask.id, 1, cases[i].keeper }, 0);
+                pw_store_name_answered(n.f.store, &(struct pw_name_answer){ .token = ask.token, .outcome = PW_NAMED_OK,
+                                                                            .id = ask.id, .version = 1,
+                                                                            .keeper = cases[i].keeper }, 0);
                 assert_true(pw_store_name_told(n.f.store, &told));
                 assert_int_equal(told.status, cases[i].status);
                 assert_true(!pw_store_name_find(n.f.store, "ann", "weights") == (cases[i].status != PW_OK));

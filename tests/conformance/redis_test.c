@@ -377,6 +377,26 @@ static void test_evicts(void **state)
         members_expect(&scene->hosts[0], PW_META_TROUBLE, PW_NO_SPACE, "noeviction");
 }
 
+/* Somebody sets it while all goes on; each time is said once. */
+static void test_evicts_later(void **state)
+{
+        struct scene *scene = *state;
+        struct host *anna = &scene->hosts[0];
+        char answer[256];
+
+        members_begin(scene, 1);
+        for (uint32_t i = 1; i <= 2; i++) {
+                assert_int_equal(anna->counts[PW_META_TROUBLE], i - 1);
+                server_ask(&scene->server, answer, sizeof answer, "CONFIG SET maxmemory 100mb");
+                server_ask(&scene->server, answer, sizeof answer, "CONFIG SET maxmemory-policy allkeys-lru");
+                until(scene, anna->counts[PW_META_TROUBLE] == i);
+                members_expect(anna, PW_META_TROUBLE, PW_NO_SPACE, "noeviction");
+                server_ask(&scene->server, answer, sizeof answer, "CONFIG SET maxmemory-policy noeviction");
+                for (uint64_t end_us = pw_now_us() + 12 * LEASE_US; i == 1 && pw_now_us() < end_us;)
+                        members_turn(scene); /* it is looked at again: by then it was seen */
+        }
+}
+
 /* --- who is in --------------------------------------------------------------------------------------------------------------- */
 
 /* A cluster is founded only by who was told to, only where none lives, and two of one name stay apart. */
@@ -436,7 +456,7 @@ int main(void)
                 TEST(test_start_without_server), TEST(test_away_and_back), TEST(test_flushed),
                 TEST(test_scripts_flushed), TEST(test_stalled),             TEST(test_no_server),     TEST(test_no_redis),
                 TEST(test_password),       TEST(test_permission),           TEST(test_replica),       TEST(test_out_of_memory),
-                TEST(test_evicts),         TEST(test_incarnations),         TEST(test_one_of_a_name),
+                TEST(test_evicts),         TEST(test_evicts_later), TEST(test_incarnations),         TEST(test_one_of_a_name),
         };
 
         signal(SIGPIPE, SIG_IGN); /* as pathwaysd does */

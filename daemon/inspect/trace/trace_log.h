@@ -21,7 +21,7 @@ struct pw_trace_move {
         char object[PW_ID_TEXT_BYTES], to[32], client[48], from[16];
         const char *kind; /* "": to another memory of the host */
         enum pw_status status;
-        char why[96];
+        char why[160];
 };
 /* A program as logs tell of it: its texts are copies of its own. */
 struct pw_traced_program {

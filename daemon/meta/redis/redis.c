@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#define MEMORY_BEATS 16u /* half a minute, with the lease of daemons */
+
 /* --- what is heard ----------------------------------------------------------------------------------------------------------- */
 
 /* The gravest thing that was heard since the last turn is what is done. */
@@ -137,8 +139,13 @@ static void beat(struct pw_redis *redis, uint64_t now_us)
         status = pw_redis_wire_run(redis->wire, PW_REDIS_BEAT, &args, on_beat, redis);
         if (status != PW_OK)
                 pw_redis_stuck(redis, status);
-        if (redis->member.state == PW_REDIS_IN)
-                pw_redis_bindings_renew(redis, now_us);
+        if (redis->member.state != PW_REDIS_IN)
+                return;
+        pw_redis_bindings_renew(redis, now_us);
+        if (++redis->beats < MEMORY_BEATS)
+                return;
+        redis->beats = 0;
+        pw_redis_look_at_memory(redis);
 }
 
 static void settle(struct pw_redis *redis, uint64_t now_us)

@@ -87,6 +87,7 @@ struct pw_redis {
         struct pw_error why;        /* of it */
         bool away;                  /* the listener was told so, */
         uint64_t reasons;           /* with these statuses, each a bit */
+        uint32_t beats;             /* since it was looked at how Redis uses its memory */
         bool evicts_told, save;     /* save: the state is to be written */
         char waits[512];            /* what WAITS said last */
 
@@ -118,6 +119,7 @@ void pw_redis_args_begin(const struct pw_redis *redis, struct pw_redis_args *ret
 /* entry.c */
 void pw_redis_up(void *context);
 void pw_redis_join(struct pw_redis *redis);
+void pw_redis_look_at_memory(struct pw_redis *redis); /* does it throw keys away by now? */
 /* The texts that begin each key and script follow from cluster, number and epoch. */
 void pw_redis_name_keys(struct pw_redis *redis, uint64_t incarnation);
 

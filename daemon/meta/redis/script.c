@@ -128,8 +128,8 @@ static const char restore[] =
         "end\n"
         "return {'OK'}\n";
 
-/* A binding is "HOST EPOCH ID VERSION RUN", of the host that keeps it: the home of the object, or who took over from it. It is absent
- * where that has another epoch, or which was there before the server began anew. */
+/* A binding is "HOST EPOCH ID VERSION RUN", of the host that keeps it: the home of the object, or who took over from it. It is
+ * absent where that has another epoch, or which was there before the server began anew. */
 #define BOUND \
         ROWS \
         "local function bound(k)\n" \

@@ -78,7 +78,8 @@ static enum pw_status home_has_ended(struct pw_id id, struct pw_error *ret_err)
                             "gets no name; put it again", pw_id_format(id, text));
 }
 
-static enum pw_status check(const struct pw_dsession *session, const struct pw_foreign_name *name, struct pw_error *ret_err)
+static enum pw_status check(const struct pw_dsession *session, const struct pw_foreign_name *name,
+                            struct pw_error *ret_err)
 {
         if (pw_id_host(name->object) == session->daemon->host && !name->keeper)
                 return home_has_ended(name->object, ret_err);
@@ -99,7 +100,8 @@ void pw_naming_ask(struct pw_dsession *session, uint64_t request, const struct p
         if (status == PW_OK)
                 status = pw_asks_begin(session, &err);
         if (status == PW_OK) {
-                *asked = (struct asked){ .number = ++peers->next_name, .request = request, .host = name->keeper ? name->keeper : pw_id_host(name->object),
+                *asked = (struct asked){ .number = ++peers->next_name, .request = request,
+                                         .host = name->keeper ? name->keeper : pw_id_host(name->object),
                                          .session = session->number, .tenant = session->tenant, .id = name->object,
                                          .since_us = pw_now_us() };
                 pw_list_init(&asked->link);

@@ -141,13 +141,25 @@ static void become_whole(struct pw_pulling *pulling)
         pulling->request.done(pulling->request.context, PW_OK, NULL);
 }
 
+/* What somebody can do about it; "": the status says it. */
+static const char *advice(enum pw_status status)
+{
+        switch (status) {
+        case PW_SYSTEM: return "; its pathwaysd could not read or send them: its log says why, try again then";
+        case PW_PROTOCOL: return "; what came was not what was sent: see the network between the two, and try again";
+        case PW_NOT_READY: case PW_DEADLINE: return "; `pathways hosts` says how the link is, try again";
+        case PW_HOST_LOST: return "; `pathways hosts` says since when it is not there";
+        default: return "";
+        }
+}
+
 static void fail(struct pw_pulling *pulling, const struct pw_pulls_action *action)
 {
         const struct pw_host *host = pw_hosts_get(&pulling->peers->hosts, action->host);
         struct pw_error err;
 
-        (void)!pw_error_set(&err, action->status, "its bytes do not come from host %s: %s", host ? host->row.name : "?",
-                            pw_status_text(action->status));
+        (void)!pw_error_set(&err, action->status, "its bytes do not come from host %s: %s%s", host ? host->row.name : "?",
+                            pw_status_text(action->status), advice(action->status));
         if (!pulling->ended)
                 tell_traces(pulling, action->status, err.text);
         pulling->pull = NULL;

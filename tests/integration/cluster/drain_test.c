@@ -277,7 +277,7 @@ static void another_host_is_drained(void **state)
         it_ok(pw_create(of(cluster, 0), 5000, NULL, &made, &bytes, IT_ERR));
         named = pw_future_id(made);
         it_ok(pw_name(made, "weights", IT_ERR));
-        it_fails(pw_drain_host(of(cluster, 1), "anna", "h3", 50000, IT_ERR), PW_DEADLINE, "names and leases are not taken over yet");
+        it_fails(pw_drain_host(of(cluster, 1), "anna", "h3", 50000, IT_ERR), PW_DEADLINE, "leases are not taken over yet");
         memset(bytes, 5, 5000);
         it_ok(pw_seal(made, IT_ERR));
         pw_unref(made);

@@ -1,5 +1,5 @@
-/* Hosts that drain hand on what names hold, by seeds: links are late, break and are blocked in any direction; hosts stop, drain, are
- * killed, started again; metadata is slow, and does not always say what it has done; clients remove names where they are kept.
+/* Hosts that drain hand on what names hold, by seeds: links are late, break and are blocked in any direction; hosts stop, drain,
+ * are killed, started again; metadata is slow, and does not always say what it has done; clients remove names where they are kept.
  * PW_SEED=n plays that one, PW_NAMES_SEEDS=n so many.
  *
  * After each event: whoever keeps the binding of a name holds its object, all of it where that is another host's. A name that was
@@ -182,7 +182,8 @@ static void answered(uint32_t host, uint32_t number)
                 if (is_own)
                         answer(host, number, PW_OK);
                 else /* its keeper's still, or not */
-                        refuse(host, number, is_kept_by(name, hold->from, hold->from_epoch) || !name->bound ? PW_NOT_READY : PW_EXISTS);
+                        refuse(host, number, is_kept_by(name, hold->from, hold->from_epoch) || !name->bound ? PW_NOT_READY
+                                                                                                           : PW_EXISTS);
         } else if (!world->calm && hosts_below(4) == 0) {
                 if (hosts_below(2))
                         (void)set_keeper(host, number);
@@ -271,7 +272,8 @@ static void check(void)
 
                 if (!name->bound || name->epoch != world->hosts[name->keeper].epoch || !world->hosts[name->keeper].borrow)
                         continue;
-                hosts_must(hold->state > GETTING && hold->object && hold->object->refs, "who keeps a name does not hold its object");
+                hosts_must(hold->state > GETTING && hold->object && hold->object->refs,
+                           "who keeps a name does not hold its object");
                 hosts_must(hold->object->state == OBJECT_READY && hold->object->value == name->thing->value,
                            "who keeps a name has not its value");
         }
@@ -443,7 +445,7 @@ static void test_seeds(void **state)
                 check_names();
                 end();
         }
-        print_message("%lu plays: %lu names handed on, %lu hosts ended with nothing lost; %lu names removed, %lu lost with a host\n",
+        print_message("%lu plays: %lu names handed on, %lu hosts ended, nothing lost; %lu names removed, %lu lost with a host\n",
                       (unsigned long)count, (unsigned long)play.handed, (unsigned long)play.gone, (unsigned long)play.removed,
                       (unsigned long)play.lost);
         assert_true(one || (play.handed > count && play.gone > count / 4 && play.removed > count / 4));
