@@ -1,7 +1,8 @@
 /* What devices did, as a Chrome trace: JSON that Perfetto and chrome://tracing open.
  *
  * A process per island; in it a row for each device with its calls and one beneath for its transfers and loads. Runs and moves are
- * async spans in a process of their own. Times are microseconds since the trace began; what began before begins at 0.
+ * async spans in a process of their own, one for each host. Times are microseconds since the trace began, by the clock of the host
+ * that is added first; what began before begins at 0.
  */
 #ifndef PW_CLI_CHROME_H
 #define PW_CLI_CHROME_H
@@ -16,6 +17,8 @@ struct pw_chrome *pw_chrome_new(FILE *out); /* NULL: out of memory. `out` is bor
 void pw_chrome_free(struct pw_chrome *chrome);
 /* Errors: PW_NO_MEMORY. What `out` does not take shows in ferror(). */
 PW_MUST_CHECK enum pw_status pw_chrome_add(struct pw_chrome *chrome, const Pathways__Wire__Trace *part, struct pw_error *ret_err);
+/* What is added next is of that host, "h2"; several: its name is said. Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_chrome_host(struct pw_chrome *chrome, uint32_t number, bool several, struct pw_error *ret_err);
 /* Close the JSON. */
 void pw_chrome_end(struct pw_chrome *chrome);
 

@@ -16,7 +16,8 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_peer.c daemon/inspect/list_store.c \
 	daemon/inspect/list_work.c \
 	daemon/inspect/observer.c daemon/inspect/rows.c daemon/inspect/term.c daemon/inspect/trace/states.c daemon/inspect/trace/trace.c \
-	daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c daemon/inspect/waits.c \
+	daemon/inspect/trace/trace_answer.c daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_peer.c \
+	daemon/inspect/trace/trace_program.c daemon/inspect/waits.c \
 	daemon/inspect/why/why.c daemon/inspect/why/why_device.c daemon/inspect/why/why_host.c \
 	daemon/inspect/why/why_memory.c daemon/inspect/why/why_peer.c daemon/inspect/why/why_process.c \
 	daemon/inspect/why/why_run.c daemon/install.c \
@@ -28,7 +29,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/child.c daemon/child/c
 	$(redis_sources) \
 	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c \
 	daemon/peer/asks.c daemon/peer/borrowing.c daemon/peer/pull/bulk.c daemon/peer/pull/bulk_thread.c daemon/peer/call.c daemon/peer/codec.c daemon/peer/draining.c daemon/peer/fetching.c daemon/peer/known.c \
-	daemon/peer/lending.c daemon/peer/name/name_codec.c daemon/peer/name/naming.c daemon/peer/page/page_codec.c daemon/peer/page/paging.c daemon/peer/pull/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/pull/pulling.c daemon/peer/pull/sending.c daemon/peer/pull/spread_value.c daemon/peer/pull/staging.c daemon/peer/taking.c \
+	daemon/peer/lending.c daemon/peer/name/handing.c daemon/peer/name/name_codec.c daemon/peer/name/naming.c daemon/peer/page/page_codec.c daemon/peer/page/paging.c daemon/peer/pull/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/port.c daemon/peer/pull/pulling.c daemon/peer/pull/sending.c daemon/peer/pull/spread_value.c daemon/peer/pull/staging.c daemon/peer/taking.c \
 	daemon/rundir.c daemon/session/complaint.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c \
 	daemon/session/session.c \
 	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \
@@ -48,7 +49,8 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/effect.h daemon/http/health.h \
 	daemon/http/http.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h \
 	daemon/inspect/list.h daemon/inspect/list_peer.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
-	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h daemon/inspect/trace/trace_program.h \
+	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h \
+	daemon/inspect/trace/trace_peer.h daemon/inspect/trace/trace_private.h daemon/inspect/trace/trace_program.h \
 	daemon/inspect/waits.h daemon/inspect/why/why.h daemon/install.h daemon/loop.h daemon/loop/heap.h daemon/loop/timer.h \
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/freezer/freezer.h daemon/memory/freezer/frozen.h \
 	daemon/memory/freezer/proxies.h daemon/memory/freezer/replica.h \
@@ -59,7 +61,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/meta/redis/state.h daemon/meta/redis/wire.h \
 	daemon/module/module.h daemon/module/module_file.h daemon/module/module_probe.h daemon/notify.h daemon/own_file.h \
 	daemon/peer/asks.h daemon/peer/borrowed.h daemon/peer/borrowing.h daemon/peer/call.h daemon/peer/codec.h daemon/peer/draining.h daemon/peer/known.h daemon/peer/taking.h \
-	daemon/peer/lending.h daemon/peer/name/name_codec.h daemon/peer/name/naming.h daemon/peer/page/page_codec.h daemon/peer/page/paging.h daemon/session/listers.h daemon/peer/peers.h daemon/peer/peers_private.h daemon/peer/pull/bulk.h \
+	daemon/peer/lending.h daemon/peer/name/handing.h daemon/peer/name/name_codec.h daemon/peer/name/naming.h daemon/peer/page/page_codec.h daemon/peer/page/paging.h daemon/session/listers.h daemon/peer/peers.h daemon/peer/peers_private.h daemon/peer/port.h daemon/peer/pull/bulk.h \
 	daemon/peer/pull/bulk_private.h daemon/peer/pull/offering.h daemon/peer/pull/pulling.h daemon/peer/pull/sending.h \
 	daemon/peer/pull/spread_value.h daemon/peer/pull/staging.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/foreign.h daemon/session/kept.h daemon/session/lane.h \
 	daemon/session/object.h \

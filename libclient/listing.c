@@ -130,8 +130,8 @@ enum pw_status pw_listing_join(struct pw_listing *listing, struct pw_listing *mo
 
 struct pw_trace_chunk { struct pw_answer answer; };
 
-enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool last, struct pw_trace_chunk **ret_part,
-                             struct pw_error *ret_err)
+enum pw_status pw_trace_next_of(struct pw_session *session, const struct pw_trace_params *params, struct pw_trace_chunk **ret_part,
+                                struct pw_error *ret_err)
 {
         enum pw_status status = pw_session_check(session, ret_err);
         if (status != PW_OK)
@@ -141,8 +141,11 @@ enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool l
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a part of a trace");
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__TraceRequest trace = PATHWAYS__WIRE__TRACE_REQUEST__INIT;
-        trace.wait_us = wait_us;
-        trace.last = last;
+        if (params->host)
+                trace.host = (char *)(uintptr_t)params->host;
+        trace.wait_us = params->wait_us;
+        trace.goes_on = params->goes_on;
+        trace.last = params->last;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_TRACE;
         request.trace = &trace;
         status = pw_session_call(session, &request, PATHWAYS__WIRE__REPLY__BODY_TRACE, &part->answer, ret_err);
@@ -152,6 +155,12 @@ enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool l
         }
         *ret_part = part;
         return PW_OK;
+}
+
+enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool last, struct pw_trace_chunk **ret_part,
+                             struct pw_error *ret_err)
+{
+        return pw_trace_next_of(session, &(struct pw_trace_params){ .wait_us = wait_us, .last = last }, ret_part, ret_err);
 }
 
 void pw_trace_chunk_free(struct pw_trace_chunk *part)

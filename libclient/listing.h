@@ -51,6 +51,12 @@ PW_MUST_CHECK enum pw_status pw_free_object(struct pw_session *session, struct p
 struct pw_trace_chunk; /* owns its message */
 PW_MUST_CHECK enum pw_status pw_trace_next(struct pw_session *session, int64_t wait_us, bool last, struct pw_trace_chunk **ret_part,
                                            struct pw_error *ret_err);
+/* The same of another host of the cluster, by name or as "h2", through the daemon of this one; NULL: of this one. It does not wait
+ * there. goes_on: not the first of that host's. Errors: besides, PW_NOT_READY (its clock is not measured yet: ask again),
+ * PW_HOST_LOST, PW_DEADLINE, PW_GONE, as pw_list_of(). */
+struct pw_trace_params { const char *host; int64_t wait_us; bool goes_on, last; };
+PW_MUST_CHECK enum pw_status pw_trace_next_of(struct pw_session *session, const struct pw_trace_params *params,
+                                              struct pw_trace_chunk **ret_part, struct pw_error *ret_err);
 void pw_trace_chunk_free(struct pw_trace_chunk *part);
 const Pathways__Wire__Trace *pw_trace_chunk_message(const struct pw_trace_chunk *part);
 

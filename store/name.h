@@ -36,6 +36,11 @@ PW_MUST_CHECK enum pw_status pw_store_name_check(const char *name, struct pw_err
  * another object), PW_DENIED (another tenant's object), PW_DONATED_USE, PW_LIMIT, PW_NO_MEMORY; nothing has changed then. */
 PW_MUST_CHECK enum pw_status pw_store_name_bind(struct pw_store *store, const struct pw_name_request *request,
                                                 struct pw_object *object, uint64_t until_us, struct pw_error *ret_err);
+/* The same of an object that `from` has bound it to, and hands on: this host keeps the binding from now on. Errors: besides,
+ * PW_BUSY (it is being taken from another host); told of the request, PW_EXISTS (`from` does not keep it any more). */
+PW_MUST_CHECK enum pw_status pw_store_name_take(struct pw_store *store, const struct pw_name_request *request,
+                                                struct pw_object *object, const struct pw_name_keeper *from, uint64_t until_us,
+                                                struct pw_error *ret_err);
 /* It is not found from now on. Errors: PW_NOT_FOUND, PW_LIMIT, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_store_name_remove(struct pw_store *store, const struct pw_name_request *request,
                                                   struct pw_error *ret_err);
@@ -73,6 +78,7 @@ struct pw_name_told {
         bool found;         /* it waited for the name: `object` is what that is bound to, and the session holds it */
         bool elsewhere;     /* it looked the name up: `object` is what another host has bound it to, and nobody here holds it */
         struct pw_id object;
+        uint32_t keeper;     /* elsewhere: the host that keeps the binding; 0: the home of the object */
         struct pw_cell cell; /* where that stands on this host */
         bool to_remove;      /* of its request, and */
         char name[PW_NAME_MAX_BYTES + 1];
@@ -85,6 +91,26 @@ bool pw_store_names_tell(const struct pw_store *store); /* is there one? */
 
 bool pw_store_names_wanted(const struct pw_store *store);      /* does anybody wait for a name, or look one up? */
 uint64_t pw_store_names_bound_count(const struct pw_store *store); /* so many were bound by this host, ever */
+
+/* --- what they hold ----------------------------------------------------------------------------------------------------- */
+
+/* A name, or a lease that is no name's: what it holds, by a number of its own. */
+struct pw_claim_row {
+        uint64_t number;
+        struct pw_object *object;
+        const char *tenant, *name; /* name NULL: a lease */
+        uint64_t until_us;         /* when it ends; 0: never */
+        bool is_settled;           /* metadata has said that the name is bound */
+};
+/* Equal: no name or lease has come or gone, and none was bound meanwhile. */
+struct pw_claim_stamp { uint64_t came, names, leases, bound; };
+struct pw_claim_stamp pw_store_claim_stamp(const struct pw_store *store);
+/* All that do not end yet. */
+void pw_store_each_claim(struct pw_store *store, void (*each)(void *context, const struct pw_claim_row *row), void *context);
+/* One that holds `object`, as it is now; false: it is not there, or not settled. */
+bool pw_store_claim_see(struct pw_store *store, const struct pw_object *object, uint64_t number, struct pw_claim_row *ret_row);
+/* It ends, as somebody else holds the object by it: of a name metadata is told, and knows better. */
+void pw_store_claim_end(struct pw_store *store, const struct pw_object *object, uint64_t number, uint64_t now_us);
 
 /* --- who waits ---------------------------------------------------------------------------------------------------------- */
 

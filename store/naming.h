@@ -12,13 +12,19 @@ enum pw_name_ask_kind {
         PW_NAME_BIND = 1, /* bind the name to `id`, unless it is bound to another object: one compare-and-set */
         PW_NAME_UNBIND,   /* end that binding, if it is to `id` */
         PW_NAME_RESOLVE,  /* what is it bound to? */
+        PW_NAME_TAKE,     /* this host keeps that binding from now on, if it is to `id` and `from` keeps it, or this host does */
 };
+
+/* Who keeps a binding, where that is not the home of the object: it drained, and handed it on. host 0: the home. A binding ends
+ * with who keeps it. */
+struct pw_name_keeper { uint32_t host, epoch; };
 
 struct pw_name_ask {
         uint64_t token; /* comes back with the answer */
         enum pw_name_ask_kind kind;
         const char *tenant, *name; /* borrowed for the call */
         struct pw_id id;
+        struct pw_name_keeper from; /* TAKE; never host 0 */
 };
 
 enum pw_name_outcome {
@@ -34,6 +40,7 @@ struct pw_name_answer {
         enum pw_name_outcome outcome;
         struct pw_id id;
         uint64_t version; /* of the binding: counts up with each that metadata makes */
+        struct pw_name_keeper keeper;
 };
 
 #endif

@@ -72,12 +72,14 @@ tests_world_world_test_LDADD = $(world_test_libs)
 noinst_HEADERS += tests/world/cluster/clients.h tests/world/cluster/hosts.h
 cluster_world = tests/world/cluster/acts.c tests/world/cluster/hosts.c tests/world/cluster/store.c
 cluster_world_libs = cluster/libcluster.la base/libbase.la $(CMOCKA_LIBS)
-check_PROGRAMS += tests/world/cluster/borrow_test tests/world/cluster/borrow_world_test tests/world/cluster/drain_test
-TESTS += tests/world/cluster/borrow_test tests/world/cluster/borrow_world_test tests/world/cluster/drain_test
+check_PROGRAMS += tests/world/cluster/borrow_test tests/world/cluster/borrow_world_test tests/world/cluster/drain_test tests/world/cluster/names_test
+TESTS += tests/world/cluster/borrow_test tests/world/cluster/borrow_world_test tests/world/cluster/drain_test tests/world/cluster/names_test
 tests_world_cluster_drain_test_SOURCES = tests/world/cluster/drain_test.c $(cluster_world)
 tests_world_cluster_drain_test_LDADD = $(cluster_world_libs)
 tests_world_cluster_borrow_test_SOURCES = tests/world/cluster/borrow_test.c $(cluster_world)
 tests_world_cluster_borrow_test_LDADD = $(cluster_world_libs)
+tests_world_cluster_names_test_SOURCES = tests/world/cluster/names_test.c $(cluster_world)
+tests_world_cluster_names_test_LDADD = $(cluster_world_libs)
 tests_world_cluster_borrow_world_test_SOURCES = tests/world/cluster/borrow_world_test.c tests/world/cluster/clients.c $(cluster_world)
 tests_world_cluster_borrow_world_test_LDADD = $(cluster_world_libs)
 

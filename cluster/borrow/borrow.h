@@ -127,6 +127,10 @@ PW_MUST_CHECK enum pw_status pw_borrow_met(struct pw_borrow *borrow, uint32_t ho
 /* Does a host that is there drain, so that this one takes over from it? Then what it is asked to lend, and has not, it opens
  * itself, and pulls; PW_NOT_READY is the answer where that is not decided: its home lends it. */
 bool pw_borrow_takes_over(const struct pw_borrow *borrow);
+/* So the host table says of `host`, in that epoch: who has not heard it itself asks its successor, too. What the host itself says
+ * counts more. Errors: PW_NO_MEMORY. */
+PW_MUST_CHECK enum pw_status pw_borrow_drained(struct pw_borrow *borrow, uint32_t host, uint32_t epoch, uint32_t successor,
+                                               struct pw_error *ret_err);
 /* Who takes over from `host`, in the epoch in which it was met last; 0: it does not drain. */
 uint32_t pw_borrow_successor(const struct pw_borrow *borrow, uint32_t host);
 /* The term with `host` has ended. What was sent since belongs to the next one. */

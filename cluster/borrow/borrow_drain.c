@@ -287,6 +287,20 @@ enum pw_status pw_borrow_drain_said(struct pw_borrow *borrow, struct pw_borrow_p
         return PW_OK;
 }
 
+enum pw_status pw_borrow_drained(struct pw_borrow *borrow, uint32_t host, uint32_t epoch, uint32_t successor,
+                                 struct pw_error *ret_err)
+{
+        struct pw_borrow_peer *peer = pw_borrow_peer(borrow, host);
+
+        if (!peer)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for host %u", host);
+        if (successor == host || peer->state == PW_BORROW_THERE || epoch < peer->drained || epoch < peer->epoch)
+                return PW_OK;
+        peer->successor = successor;
+        peer->drained = epoch;
+        return PW_OK;
+}
+
 void pw_borrow_drain_peer_ended(struct pw_borrow *borrow, struct pw_borrow_peer *peer)
 {
         pw_list_splice(&borrow->unsettled, &peer->staying);

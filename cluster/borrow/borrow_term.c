@@ -152,10 +152,10 @@ enum pw_status pw_proxy_settle(struct pw_borrow *borrow, struct pw_proxy *proxy)
 
 void pw_borrow_ended(struct pw_borrow *borrow, uint32_t host)
 {
-        struct pw_borrow_peer *peer = pw_table_get(&borrow->peers, host);
+        struct pw_borrow_peer *peer = pw_borrow_peer(borrow, host); /* also one with which nothing was had: it is not there */
 
         if (!peer)
-                return;
+                return; /* without memory; what is sent to it then ends with its next term */
         peer->term++;
         peer->state = PW_BORROW_AWAY;
         peer->wanted_again = false;

@@ -118,8 +118,8 @@ bool pw_drain_next(struct pw_drain *drain, struct pw_drain_action *ret_action)
 enum pw_status pw_drain_explain(const struct pw_drain_action *action, struct pw_error *ret_err)
 {
         if (action->status == PW_DEADLINE)
-                return pw_error_set(ret_err, PW_DEADLINE, "%lu references of other hosts are not taken over yet, perhaps as their "
-                                    "values are not ready: it goes on, ask again", (unsigned long)action->held);
+                return pw_error_set(ret_err, PW_DEADLINE, "%lu references of other hosts, names and leases are not taken over yet, "
+                                    "perhaps as their values are not ready: it goes on, ask again", (unsigned long)action->held);
         return pw_error_set(ret_err, action->status, "no other host is there that could take over: start one, or end this one, and "
                             "what it has is lost");
 }

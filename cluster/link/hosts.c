@@ -78,6 +78,7 @@ void pw_hosts_heard(struct pw_hosts *hosts, const struct pw_hello *hello)
 
         if (!host || !hello->address || !hello->address[0] || hello->peer.epoch < host->row.epoch)
                 return;
+        host->row.successor = hello->peer.epoch == host->row.epoch ? host->row.successor : 0;
         host->row.epoch = hello->peer.epoch;
         snprintf(host->row.address, sizeof host->row.address, "%s", hello->address);
 }

@@ -17,6 +17,7 @@ struct pw_host_row {
         uint32_t number, epoch; /* epoch: the last one that is known of */
         char name[PW_HOST_NAME_MAX + 1];
         char address[PW_HOST_ADDRESS_MAX + 1];
+        uint32_t successor; /* it drains, in that epoch, and this host takes over; 0: it does not */
 };
 
 struct pw_host {

@@ -63,7 +63,7 @@ static void start(struct pw_hosts *hosts)
 
 static void test_told(void **state)
 {
-        struct pw_host_row two = { 2, 5, "h2", "tcp://10.0.0.2:1" }, wrong;
+        struct pw_host_row two = { 2, 5, "h2", "tcp://10.0.0.2:1", 0 }, wrong;
         struct pw_hosts hosts;
         struct pw_host *host;
         struct pw_error err;
@@ -97,7 +97,7 @@ static void test_told(void **state)
 static void test_heard(void **state)
 {
         struct pw_hello hello = { .host = 2, .name = "h2", .address = "tcp://10.0.0.2:7", .peer = { 6, 55, { 1, 0, 0 } } };
-        struct pw_host_row two = { 2, 5, "h2", "tcp://10.0.0.2:1" };
+        struct pw_host_row two = { 2, 5, "h2", "tcp://10.0.0.2:1", 0 };
         struct pw_hosts hosts;
         struct pw_host *host;
 
@@ -122,7 +122,7 @@ static void test_who_calls(void **state)
 {
         struct pw_hello hello = { .version = PW_PEER_VERSION, .incarnation = 9, .cluster = "c", .name = "h2", .host = 2,
                                   .peer = { 5, 55, { 1, 0, 0 } } };
-        struct pw_host_row two = { 2, 5, "h2", "" };
+        struct pw_host_row two = { 2, 5, "h2", "", 0 };
         struct pw_hosts hosts;
         struct pw_peer *peer;
         struct pw_error err;
@@ -143,7 +143,7 @@ static void test_who_calls(void **state)
         asked("up 2\nmet 9\n");
         assert_ptr_equal(pw_hosts_get(&hosts, 2)->peer, peer);
         /* the number is another host's now: what was had with the one before is over */
-        two = (struct pw_host_row){ 2, 6, "h3", "" };
+        two = (struct pw_host_row){ 2, 6, "h3", "", 0 };
         assert_int_equal(pw_hosts_put(&hosts, &two, NULL, NULL), PW_OK);
         asked("shut 9\n");
         assert_null(pw_hosts_get(&hosts, 2)->peer);

@@ -139,6 +139,8 @@ enum pw_status pw_link_meet(struct pw_link *link, const struct pw_link_peer *pee
                 pw_link_acknowledge(link, peer->stand.received);
         link->since_us = ended ? now_us : link->since_us;
         link->timed = 0; /* what was written on another connection says nothing of this one */
+        if (peer->instance != link->instance) /* it may be another machine */
+                link->clock = (struct pw_link_clock){ .count = 0 };
         link->term = pw_max_u64(link->term, peer->stand.term);
         link->epoch = peer->epoch;
         link->instance = peer->instance;

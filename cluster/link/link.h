@@ -31,6 +31,7 @@
 
 #include "base/error.h"
 #include "base/list.h"
+#include "cluster/link/link_clock.h"
 
 struct pw_observer;
 
@@ -64,7 +65,7 @@ struct pw_link_frame {
         uint8_t data[];
 };
 /* What goes before each frame. number 0: a beat, without a frame. `held_us`: for how long the last frame received has been there. */
-struct pw_link_head { uint64_t number, received, granted; bool work; uint64_t held_us; };
+struct pw_link_head { uint64_t number, received, granted; bool work; struct pw_link_stamps stamps; uint64_t held_us; };
 
 #define PW_LINK_ACK_US 25000u   /* or half of the time between two beats, where that is less */
 #define PW_LINK_ACK_FRAMES 16u  /* so many are acknowledged at once */
@@ -104,6 +105,7 @@ struct pw_link {
         uint32_t owed;           /* what is not acknowledged yet, of frames that came, */
         uint64_t came_us;        /* the last one then; or frames that may wait */
         bool pressed;            /* those behind the cursor do not wait */
+        struct pw_link_clock clock; /* of the other host */
         uint32_t calls;          /* that failed since it was heard */
         uint32_t refusals;       /* of them, the last ones that were refused: nobody listened there */
         uint32_t aways;          /* how often it was given up since the two have met, */
@@ -173,8 +175,8 @@ PW_MUST_CHECK enum pw_status pw_link_send(struct pw_link *link, struct pw_link_f
 const struct pw_link_frame *pw_link_next(const struct pw_link *link);
 /* The head of what is written now, `frame` or a beat (NULL). */
 struct pw_link_head pw_link_head(const struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us);
-/* It was written. */
-void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us);
+/* It was written, with that head. */
+void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, const struct pw_link_head *head, uint64_t now_us);
 
 /* A head came. PW_OK: its frame is new; a beat too. Errors: PW_EXISTS (it came before: drop it), PW_GONE (of an older connection),
  * PW_PROTOCOL (a number left out, one that was never sent acknowledged, a work without a credit): shut the connection. */

@@ -11,6 +11,13 @@ uint32_t ends_below(uint32_t limit)
         return (uint32_t)(scene->random >> 33) % limit;
 }
 
+uint64_t ends_clock(uint32_t at)
+{
+        const struct end *end = &scene->ends[at];
+
+        return (uint64_t)((int64_t)scene->now_us + end->ahead_us + (int64_t)scene->now_us * end->drift / 1000000);
+}
+
 void ends_must(bool is_so, const char *what)
 {
         if (!is_so)
@@ -111,7 +118,7 @@ static void gave_up(void *context, struct pw_peer *peer, const struct pw_error *
                 ends_must(end->heard_of_end, "given up though he has not ended");
         else
                 ends_must(scene->now_us >= end->heard_us + LEASE_US && strstr(why->text, "was not heard"), "given up too early");
-        ends_must(!pw_peer_next(peer, scene->now_us, &(struct pw_peer_writing){ 0 }), "something is written to who was given up");
+        ends_must(!pw_peer_next(peer, 0, &(struct pw_peer_writing){ 0 }), "something is written to who was given up");
         end->given_up++;
         end->ended += strstr(why->text, "has ended") != NULL;
         new_life(end);
@@ -159,7 +166,7 @@ void ends_shut(struct connection *connection, uint32_t at)
         if (!connection->open[at])
                 return;
         connection->open[at] = false;
-        pw_peer_closed(scene->ends[at].peer, connection->number, scene->now_us);
+        pw_peer_closed(scene->ends[at].peer, connection->number, ends_clock(at));
 }
 
 struct pw_link_peer ends_hello(uint32_t at)
@@ -171,7 +178,7 @@ static void read_head(const struct connection *connection, uint32_t at, const st
 {
         struct end *end = &scene->ends[at];
         struct pw_error err;
-        enum pw_status status = pw_peer_head(end->peer, connection->number, &item->head, scene->now_us, &err);
+        enum pw_status status = pw_peer_head(end->peer, connection->number, &item->head, ends_clock(at), &err);
 
         ends_must(status == PW_OK || status == PW_EXISTS || status == PW_GONE, err.text);
         if (status != PW_GONE)
@@ -193,7 +200,7 @@ static void read_head(const struct connection *connection, uint32_t at, const st
 static void read_hello(const struct connection *connection, uint32_t at, const struct pw_hello *hello)
 {
         struct pw_error err;
-        enum pw_status status = pw_peer_hello(scene->ends[at].peer, connection->number, hello, NULL, scene->now_us, &err);
+        enum pw_status status = pw_peer_hello(scene->ends[at].peer, connection->number, hello, NULL, ends_clock(at), &err);
 
         ends_must(status == PW_OK || status == PW_BUSY || status == PW_PROTOCOL, "a meeting failed in another way");
         ends_must(status != PW_PROTOCOL || hello->peer.epoch < scene->ends[!at].epoch, err.text);
@@ -203,13 +210,13 @@ static void read_refusal(struct connection *connection, uint32_t at)
 {
         connection->open[0] = connection->open[1] = false;
         scene->ends[at].heard_of_end = true;
-        pw_peer_refused(scene->ends[at].peer, connection->number, 1, scene->now_us);
+        pw_peer_refused(scene->ends[at].peer, connection->number, 1, ends_clock(at));
 }
 
 static void read_item(struct connection *connection, uint32_t at, const struct item *item)
 {
         switch (item->kind) {
-        case CONNECTED: pw_peer_connected(scene->ends[at].peer, connection->number, scene->now_us); break;
+        case CONNECTED: pw_peer_connected(scene->ends[at].peer, connection->number, ends_clock(at)); break;
         case REFUSED: connection->open[!at] = false; ends_shut(connection, at); break;
         case NOBODY: read_refusal(connection, at); break;
         case HELLO: read_hello(connection, at, &item->hello); break;
@@ -245,7 +252,7 @@ static void write_all(uint32_t at)
         struct pw_peer *peer = scene->ends[at].peer;
         struct pw_peer_writing writing;
 
-        while (pw_peer_next(peer, scene->now_us, &writing)) {
+        while (pw_peer_next(peer, ends_clock(at), &writing)) {
                 struct item item = { .kind = HEAD, .head = writing.head };
 
                 if (writing.frame) {
@@ -253,7 +260,7 @@ static void write_all(uint32_t at)
                         memcpy(&item.serial, writing.frame->data + 8, 8);
                 }
                 put(connection_of(writing.connection), !at, &item);
-                pw_peer_wrote(peer, &writing, scene->now_us);
+                pw_peer_wrote(peer, &writing, ends_clock(at));
         }
 }
 
@@ -269,7 +276,7 @@ static void turn(uint32_t at)
                 end->works_open--;
                 pw_link_work_done(end->link);
         }
-        pw_peer_turn(end->peer, scene->now_us);
+        pw_peer_turn(end->peer, ends_clock(at));
         write_all(at);
 }
 
@@ -282,10 +289,10 @@ void ends_say(uint32_t at, bool work)
         assert_non_null(frame);
         if (end->link->state == PW_LINK_IDLE || end->link->state == PW_LINK_CALLING)
                 end->heard_us = end->link->state == PW_LINK_IDLE ? scene->now_us : end->heard_us;
-        if (pw_peer_send(end->peer, frame, scene->now_us, NULL) != PW_OK) {
+        if (pw_peer_send(end->peer, frame, ends_clock(at), NULL) != PW_OK) {
                 pw_link_frame_free(frame);
                 end->heard_us = scene->now_us;
-                pw_peer_want(end->peer, scene->now_us);
+                pw_peer_want(end->peer, ends_clock(at));
                 return;
         }
         end->serials[work]++;

@@ -43,6 +43,8 @@ struct end {
         uint64_t life, serials[2];            /* of what it sends: others, works */
         uint64_t seen_life, seen_serials[2];  /* of what came last */
         uint64_t seen_in;                     /* the life of its own in which that came */
+        int64_t ahead_us;                     /* its clock, of the scene's, */
+        int32_t drift;                        /* and by how many millionths it is faster */
         uint64_t stopped_until_us, works_open, heard_us;
         uint64_t gone_until_us;               /* its process has ended, and its next one does not listen yet */
         bool heard_of_end;                    /* of the other one's, since they met */
@@ -60,6 +62,7 @@ struct scene {
 extern struct scene *scene;
 
 uint32_t ends_below(uint32_t limit); /* by chance */
+uint64_t ends_clock(uint32_t at);    /* its time, by which everything is said to its peer */
 void ends_must(bool is_so, const char *what);
 void ends_begin(uint64_t seed);
 void ends_begin_one(uint32_t at); /* its process is started, in a higher epoch than before */

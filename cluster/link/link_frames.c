@@ -125,11 +125,13 @@ struct pw_link_head pw_link_head(const struct pw_link *link, const struct pw_lin
 {
         return (struct pw_link_head){ .number = frame ? frame->number : 0, .received = link->received,
                                       .granted = link->works_done + link->params.window, .work = frame && frame->work,
+                                      .stamps = pw_link_clock_stamps(&link->clock, now_us),
                                       .held_us = now_us - pw_min_u64(now_us, link->came_us) };
 }
 
-void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us)
+void pw_link_wrote(struct pw_link *link, const struct pw_link_frame *frame, const struct pw_link_head *head, uint64_t now_us)
 {
+        pw_link_clock_wrote(&link->clock, &head->stamps);
         link->wrote_us = now_us;
         link->due_us = UINT64_MAX;
         link->owed = 0;
@@ -164,6 +166,7 @@ enum pw_status pw_link_receive(struct pw_link *link, uint64_t connection, const 
         if (head->number > link->received && head->work && link->works_came >= link->works_done + link->params.window)
                 return broken(link, "has no credit for the work in frame", head->number, ret_err);
         link->heard_us = now_us;
+        pw_link_clock_hear(&link->clock, &head->stamps, now_us);
         if (head->received > link->acked)
                 pw_link_acknowledge(link, head->received);
         time_round(link, head, now_us);

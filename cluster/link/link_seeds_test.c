@@ -1,4 +1,5 @@
-/* Two peers, by seeds: connections break, stall and are refused, either side sleeps, is stopped, or ends and is started again.
+/* Two peers, by seeds: connections break, stall and are refused, either side sleeps, is stopped, or ends and is started again, and
+ * their clocks are hours apart.
  * PW_LINK_SEED=n plays that one, PW_LINK_SEEDS=n so many. Once nothing disturbs them any more the two meet, and all that is said
  * then arrives. */
 #include "cluster/link/link_ends_test.h"
@@ -48,12 +49,27 @@ static void check_one_connection(void)
         ends_must(open[0] == 1 && open[1] == 1, "not one connection is left");
 }
 
+/* What either says of the other's clock is so. */
+static void check_clocks(void)
+{
+        for (uint32_t at = 0; at < 2; at++) {
+                int64_t ahead_us = (int64_t)(ends_clock(!at) - ends_clock(at)), off_us;
+                struct pw_link_sample sample;
+
+                ends_must(pw_link_clock_see(&scene->ends[at].link->clock, ends_clock(at), &sample), "a clock that is not known");
+                off_us = sample.ahead_us - ahead_us;
+                ends_must((uint64_t)(off_us < 0 ? -off_us : off_us) <= sample.bound_us, "a clock is not what it is said to be");
+                ends_must(sample.bound_us < 5000, "a clock is not known well");
+        }
+}
+
 static void play(uint64_t seed, struct end *ret_sum)
 {
         uint64_t before[2];
         bool works;
 
         ends_begin(seed);
+        scene->ends[ends_below(2)].ahead_us = (int64_t)ends_below(100000) * SECOND;
         works = ends_below(2);
         for (uint32_t i = 0; i < 1500; i++) {
                 for (uint32_t n = ends_below(6); n; n--)
@@ -79,6 +95,7 @@ static void play(uint64_t seed, struct end *ret_sum)
         }
         ends_must(scene->ends[0].link->term == scene->ends[1].link->term, "they are in two terms");
         check_one_connection();
+        check_clocks();
         for (uint32_t at = 0; at < 2; at++)
                 for (uint32_t n = 0; n < 5; n++)
                         ends_say(at, false);

@@ -182,11 +182,11 @@ static enum pw_status try(const struct pw_link_head *head, char text[500])
 static void test_wrong_heads(void **state)
 {
         static const struct { struct pw_link_head head; const char *says; } wrong[] = {
-                { { 1, 2, 0, false, 0 }, "host 5 has a frame that was never sent, 2" },
-                { { 3, 1, 0, false, 0 }, "host 5 left frames out before 3" },
-                { { 0, 0, UINT64_MAX, false, 0 }, "host 5 has a window of 18446744073709551615" },
+                { { 1, 2, 0, false, { 0, 0, 0 }, 0 }, "host 5 has a frame that was never sent, 2" },
+                { { 3, 1, 0, false, { 0, 0, 0 }, 0 }, "host 5 left frames out before 3" },
+                { { 0, 0, UINT64_MAX, false, { 0, 0, 0 }, 0 }, "host 5 has a window of 18446744073709551615" },
         };
-        struct pw_link_head work = { 2, 1, WINDOW, true, 0 };
+        struct pw_link_head work = { 2, 1, WINDOW, true, { 0, 0, 0 }, 0 };
         struct pw_link *link;
         char text[500];
 

@@ -274,7 +274,7 @@ bool pw_peer_next(const struct pw_peer *peer, uint64_t now_us, struct pw_peer_wr
 void pw_peer_wrote(struct pw_peer *peer, const struct pw_peer_writing *writing, uint64_t now_us)
 {
         peer->beat = false;
-        pw_link_wrote(peer->link, writing->frame, now_us);
+        pw_link_wrote(peer->link, writing->frame, &writing->head, now_us);
 }
 
 /* --- time ------------------------------------------------------------------------------------------------------------------- */

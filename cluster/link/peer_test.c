@@ -212,7 +212,7 @@ static void test_frame_before_met(void **state)
         number = come();
         assert_int_equal(pw_peer_hello(peer, number, &hello, NULL, scene->now_us, &err), PW_OK);
         assert_int_equal(scene->ends[1].link->state, PW_LINK_IDLE);
-        assert_int_equal(pw_peer_head(peer, number, &(struct pw_link_head){ 1, 0, 0, false, 0 }, scene->now_us, &err), PW_PROTOCOL);
+        assert_int_equal(pw_peer_head(peer, number, &(struct pw_link_head){ .number = 1 }, scene->now_us, &err), PW_PROTOCOL);
         assert_string_equal(err.text, "host h4 sends before it has met");
         assert_false(scene->connections[number % CONNECTIONS].open[1]);
         ends_done();

@@ -13,6 +13,13 @@
 #define WINDOW 8u
 #define START_US (10 * SECOND)
 
+static void wrote(struct pw_link *link, const struct pw_link_frame *frame, uint64_t now_us)
+{
+        const struct pw_link_head head = pw_link_head(link, frame, now_us);
+
+        pw_link_wrote(link, frame, &head, now_us);
+}
+
 /* A link that has met, and has said its window. */
 static struct pw_link *begin(void)
 {
@@ -26,7 +33,7 @@ static struct pw_link *begin(void)
         assert_int_equal(pw_link_meet(link, &peer, START_US, &met, NULL), PW_OK);
         assert_int_equal(pw_link_next_us(link), START_US);
         assert_int_equal(pw_link_turn(link, START_US, NULL), PW_LINK_BEAT);
-        pw_link_wrote(link, NULL, START_US);
+        wrote(link, NULL, START_US);
         assert_int_equal(pw_link_turn(link, START_US, NULL), PW_LINK_NOTHING);
         assert_int_equal(pw_link_next_us(link), START_US + BEAT_US);
         return link;
@@ -49,7 +56,7 @@ static void expect_written(struct pw_link *link, uint32_t count, uint64_t now_us
         for (uint32_t i = 0; i < count; i++) {
                 frame = pw_link_next(link);
                 assert_non_null(frame);
-                pw_link_wrote(link, frame, now_us);
+                wrote(link, frame, now_us);
         }
         assert_null(pw_link_next(link));
 }
@@ -101,8 +108,8 @@ static void test_acknowledged_with_what_is_written(void **state)
         struct pw_link_head head;
 
         (void)state;
-        receive(link, (struct pw_link_head){ 1, 0, 0, false, 0 }, START_US);
-        receive(link, (struct pw_link_head){ 2, 0, 0, false, 0 }, START_US + 100);
+        receive(link, (struct pw_link_head){ 1, 0, 0, false, { 0, 0, 0 }, 0 }, START_US);
+        receive(link, (struct pw_link_head){ 2, 0, 0, false, { 0, 0, 0 }, 0 }, START_US + 100);
         assert_int_equal(pw_link_next_us(link), START_US + PW_LINK_ACK_US); /* of the first one */
         assert_int_equal(pw_link_turn(link, START_US + PW_LINK_ACK_US - 1, NULL), PW_LINK_NOTHING);
         send(link, false, START_US + 150);
@@ -111,7 +118,7 @@ static void test_acknowledged_with_what_is_written(void **state)
         assert_int_equal(head.held_us, 50); /* the last one */
         expect_written(link, 1, START_US + 150);
         assert_int_equal(pw_link_next_us(link), START_US + 150 + BEAT_US);
-        receive(link, (struct pw_link_head){ 3, 0, 0, false, 0 }, START_US + 200);
+        receive(link, (struct pw_link_head){ 3, 0, 0, false, { 0, 0, 0 }, 0 }, START_US + 200);
         assert_int_equal(pw_link_turn(link, START_US + 200 + PW_LINK_ACK_US, NULL), PW_LINK_BEAT);
         pw_link_free(link);
 }
@@ -119,18 +126,18 @@ static void test_acknowledged_with_what_is_written(void **state)
 /* Who is sent much says soon what is there; and at once what had come before, as the other side does not know it. */
 static void test_acknowledged_at_once(void **state)
 {
-        const struct pw_link_head again = { 1, 0, 0, false, 0 };
+        const struct pw_link_head again = { .number = 1 };
         struct pw_link *link = begin();
         uint64_t number = 1;
 
         (void)state;
         for (; number < PW_LINK_ACK_FRAMES; number++)
-                receive(link, (struct pw_link_head){ number, 0, 0, false, 0 }, START_US);
+                receive(link, (struct pw_link_head){ number, 0, 0, false, { 0, 0, 0 }, 0 }, START_US);
         assert_int_equal(pw_link_turn(link, START_US, NULL), PW_LINK_NOTHING);
-        receive(link, (struct pw_link_head){ number, 0, 0, false, 0 }, START_US);
+        receive(link, (struct pw_link_head){ number, 0, 0, false, { 0, 0, 0 }, 0 }, START_US);
         assert_int_equal(pw_link_next_us(link), START_US);
         assert_int_equal(pw_link_turn(link, START_US, NULL), PW_LINK_BEAT);
-        pw_link_wrote(link, NULL, START_US);
+        wrote(link, NULL, START_US);
         assert_int_equal(pw_link_turn(link, START_US, NULL), PW_LINK_NOTHING);
         assert_int_equal(pw_link_receive(link, link->connection, &again, START_US, NULL), PW_EXISTS);
         assert_int_equal(pw_link_turn(link, START_US, NULL), PW_LINK_BEAT);
@@ -144,7 +151,7 @@ static void test_window_is_told(void **state)
 
         (void)state;
         for (uint64_t number = 1; number <= WINDOW; number++)
-                receive(link, (struct pw_link_head){ number, 0, 0, true, 0 }, START_US);
+                receive(link, (struct pw_link_head){ number, 0, 0, true, { 0, 0, 0 }, 0 }, START_US);
         for (uint32_t i = 1; i < WINDOW / 2; i++)
                 pw_link_work_done(link);
         assert_int_equal(pw_link_turn(link, START_US, NULL), PW_LINK_NOTHING);
@@ -163,8 +170,8 @@ static void test_works_are_written_when_they_may_be(void **state)
         (void)state;
         assert_int_equal(pw_link_send(link, work, START_US, NULL), PW_OK);
         assert_null(pw_link_next(link));
-        pw_link_wrote(link, NULL, START_US);
-        receive(link, (struct pw_link_head){ 0, 0, 1, false, 0 }, START_US);
+        wrote(link, NULL, START_US);
+        receive(link, (struct pw_link_head){ 0, 0, 1, false, { 0, 0, 0 }, 0 }, START_US);
         expect_written(link, 1, START_US);
         pw_link_free(link);
 }
@@ -177,17 +184,17 @@ static void test_round_trip_without_what_was_held(void **state)
         (void)state;
         send(link, false, START_US);
         expect_written(link, 1, START_US);
-        receive(link, (struct pw_link_head){ 0, 1, 0, false, 20000 }, START_US + 20080);
+        receive(link, (struct pw_link_head){ 0, 1, 0, false, { 0, 0, 0 }, 20000 }, START_US + 20080);
         assert_int_equal(link->round_us, 80);
         for (uint32_t i = 0; i < 2; i++)
                 send(link, false, START_US + SECOND);
         expect_written(link, 2, START_US + SECOND);
-        receive(link, (struct pw_link_head){ 0, 3, 0, false, 0 }, START_US + SECOND + 9000);
+        receive(link, (struct pw_link_head){ 0, 3, 0, false, { 0, 0, 0 }, 0 }, START_US + SECOND + 9000);
         assert_int_equal(link->round_us, 80);
         for (uint32_t i = 0; i < 2; i++)
                 send(link, false, START_US + SECOND);
         expect_written(link, 2, START_US + SECOND);
-        receive(link, (struct pw_link_head){ 0, 5, 0, false, 0 }, START_US + SECOND + 40);
+        receive(link, (struct pw_link_head){ 0, 5, 0, false, { 0, 0, 0 }, 0 }, START_US + SECOND + 40);
         assert_int_equal(link->round_us, 75);
         pw_link_free(link);
 }

@@ -5,8 +5,14 @@
 
 #include "daemon/session/output.h"
 
-/* A value that moved. `from` and `kind` ("pull", "send"; that lives for ever): between hosts, else NULL. */
-struct pw_moved { const char *object, *to, *client, *tenant; uint64_t bytes, start_us, end_us; const char *from, *kind; };
+/* A value that moved, or did not. `from`, `why` and `kind` ("pull", "send"; that lives for ever): between hosts, else NULL. */
+struct pw_moved {
+        const char *object, *to, *client, *tenant;
+        uint64_t bytes, start_us, end_us;
+        const char *from, *kind;
+        enum pw_status status;
+        const char *why;
+};
 
 struct pw_client_observer {
         void (*list)(struct pw_dsession *session, uint64_t id, const Pathways__Wire__ListRequest *request);

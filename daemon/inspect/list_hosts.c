@@ -33,6 +33,10 @@ static void host_row(void *context, const struct pw_host_seen *seen)
                 pw_rows_number(rows, "heard_us", boot_us - pw_min_u64(boot_us, seen->heard_us));
         if (seen->round_us)
                 pw_rows_number(rows, "round_us", seen->round_us);
+        if (seen->clock_bound_us) {
+                pw_rows_signed(rows, "clock_us", seen->clock_us);
+                pw_rows_number(rows, "clock_bound_us", seen->clock_bound_us);
+        }
         pw_rows_number(rows, "bytes_out", seen->bytes_out);
         pw_rows_number(rows, "bytes_in", seen->bytes_in);
         pw_rows_number(rows, "bulk_out", seen->bulk_out);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/inspect/list.h"
+#include "daemon/inspect/trace/trace_peer.h"
 #include "daemon/peer/page/paging.h"
 
 #define PAGE_BYTES (64u << 10)  /* of a listing in pages: so much of it stands before a beat, 8 times at most */
@@ -10,7 +11,7 @@
 
 /* --- sessions ask for those of other hosts ------------------------------------------------------------------------------------ */
 
-static bool is_here(const struct pw_daemon *daemon, const char *text)
+bool pw_list_is_here(const struct pw_daemon *daemon, const char *text)
 {
         char number[16];
 
@@ -23,7 +24,7 @@ bool pw_list_elsewhere(struct pw_dsession *session, uint64_t id, const Pathways_
         uint32_t host;
         char sentence[200];
 
-        if (is_here(session->daemon, request->host))
+        if (pw_list_is_here(session->daemon, request->host))
                 return false;
         host = pw_peers_find(session->daemon, request->host);
         if (host) {
@@ -85,8 +86,13 @@ static void asked(struct pw_daemon *daemon, uint32_t host, const struct pw_peer_
 {
         struct pw_lister *lister;
         struct pw_error err;
-        enum pw_status status = begin(daemon, host, question, &lister, &err);
+        enum pw_status status;
 
+        if (question->trace) {
+                pw_trace_asked(daemon, host, question);
+                return;
+        }
+        status = begin(daemon, host, question, &lister, &err);
         daemon->loop.more = true;
         if (status == PW_OK)
                 return;
@@ -104,6 +110,7 @@ static void ended(struct pw_daemon *daemon, uint32_t host)
         pw_list_each(&daemon->inspection.of_hosts.all, lister, struct pw_lister, link)
                 if (!host || lister->host == host)
                         pw_lister_free(lister);
+        pw_traces_host_ended(daemon, host);
 }
 
 const struct pw_page_maker pw_list_for_hosts = { asked, ended };

@@ -80,6 +80,16 @@ void pw_rows_number(struct pw_rows *rows, const char *key, uint64_t number)
         cell->number = number;
 }
 
+void pw_rows_signed(struct pw_rows *rows, const char *key, int64_t number)
+{
+        Pathways__Wire__Cell *cell = add_cell(rows, key);
+
+        if (!cell)
+                return;
+        cell->value_case = PATHWAYS__WIRE__CELL__VALUE_REAL;
+        cell->real = (double)number;
+}
+
 void pw_rows_free(struct pw_rows *rows)
 {
         for (uint32_t i = 0; i < rows->count; i++) {

@@ -23,6 +23,7 @@ struct pw_rows {
 bool pw_rows_begin(struct pw_rows *rows);
 void pw_rows_text(struct pw_rows *rows, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void pw_rows_number(struct pw_rows *rows, const char *key, uint64_t number);
+void pw_rows_signed(struct pw_rows *rows, const char *key, int64_t number); /* exact up to 2^53 */
 void pw_rows_free(struct pw_rows *rows);
 /* As another host is answered. Own: *ret_bytes is the caller's, free(). Errors: PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_rows_pack(const struct pw_rows *rows, uint8_t **ret_bytes, uint32_t *ret_count);

@@ -258,6 +258,8 @@ static void embedded_close(struct pw_meta *base)
 
 static void embedded_look(struct pw_meta *base) { (void)base; } /* there are no others */
 
+static void embedded_drains(struct pw_meta *base, uint32_t successor) { (void)base, (void)successor; } /* likewise */
+
 const struct pw_meta_kind pw_meta_embedded = {
         .name = "embedded",
         .open = embedded_open,
@@ -265,5 +267,6 @@ const struct pw_meta_kind pw_meta_embedded = {
         .submit = embedded_submit,
         .turn = embedded_turn,
         .look = embedded_look,
+        .drains = embedded_drains,
         .next_us = embedded_next_us,
 };

@@ -100,6 +100,8 @@ struct pw_meta_kind {
         /* Others have changed something: see what, soon, and not when it would be looked at anyway. As often as anybody likes: it
          * does so 20 times a second at most. */
         void (*look)(struct pw_meta *meta);
+        /* This host drains, and `successor` takes over: it is in the host table from now on, as soon as that is there. */
+        void (*drains)(struct pw_meta *meta, uint32_t successor);
         /* When the next turn is due, by CLOCK_MONOTONIC; 0: now, UINT64_MAX: not before the loop hears of something. */
         uint64_t (*next_us)(const struct pw_meta *meta);
 };
@@ -124,6 +126,7 @@ PW_MUST_CHECK static inline enum pw_status pw_meta_submit(struct pw_meta *meta, 
 }
 static inline bool pw_meta_turn(struct pw_meta *meta) { return meta->kind->turn(meta); }
 static inline void pw_meta_look(struct pw_meta *meta) { meta->kind->look(meta); }
+static inline void pw_meta_drains(struct pw_meta *meta, uint32_t successor) { meta->kind->drains(meta, successor); }
 static inline uint64_t pw_meta_next_us(const struct pw_meta *meta) { return meta->kind->next_us(meta); }
 
 #endif

@@ -38,7 +38,7 @@ static enum pw_status read_frame(const Pathways__Wire__PeerFrame *frame, struct 
                                     (unsigned long)frame->number, frame->whose);
         said->whose = (enum pw_peer_body)frame->whose;
         said->head = (struct pw_link_head){ frame->number, frame->received, frame->granted, frame->work,
-                                               frame->held_us };
+                                             { frame->said_us, frame->heard_us, frame->came_us }, frame->held_us };
         said->body = frame->body.data;
         said->body_bytes = (uint32_t)frame->body.len;
         return PW_OK;
@@ -120,6 +120,9 @@ enum pw_status pw_peer_pack_frame(const struct pw_link_head *head, const struct 
         out.granted = head->granted;
         out.work = head->work;
         out.held_us = head->held_us;
+        out.said_us = head->stamps.said_us;
+        out.heard_us = head->stamps.heard_us;
+        out.came_us = head->stamps.came_us;
         if (frame) {
                 out.body.len = frame->bytes;
                 out.body.data = (uint8_t *)(uintptr_t)frame->data;

@@ -100,6 +100,7 @@ static enum pw_status frame(const struct pw_link_head *head, uint8_t whose, cons
                 assert_int_equal(said.head.granted, head->granted);
                 assert_int_equal(said.head.work, head->work);
                 assert_int_equal(said.head.held_us, head->held_us);
+                assert_memory_equal(&said.head.stamps, &head->stamps, sizeof head->stamps);
                 assert_int_equal(said.whose, body ? whose : 0);
                 assert_int_equal(said.body_bytes, body ? strlen(body) : 0);
                 assert_true(!body || !memcmp(said.body, body, said.body_bytes));
@@ -115,15 +116,15 @@ static void test_frames(void **state)
         struct pw_error err;
 
         (void)state;
-        assert_int_equal(frame(&(struct pw_link_head){ 1, 2, 3, true, 4 }, 1, "1body", NULL), PW_OK);
-        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, false, 0 }, 1, NULL, NULL), PW_OK);
-        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, false, 0 }, 1, "1body", &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ 1, 2, 3, true, { 4, 5, 6 }, 7 }, 1, "1body", NULL), PW_OK);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 0, .work = false }, 1, NULL, NULL), PW_OK);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 0, .work = false }, 1, "1body", &err), PW_PROTOCOL);
         assert_string_equal(err.text, "a host's frame 0 has 5 bytes");
-        assert_int_equal(frame(&(struct pw_link_head){ 9, 2, 3, false, 0 }, 1, NULL, &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 9, .work = false }, 1, NULL, &err), PW_PROTOCOL);
         assert_string_equal(err.text, "a host's frame 9 has 0 bytes");
-        assert_int_equal(frame(&(struct pw_link_head){ 0, 2, 3, true, 0 }, 1, NULL, &err), PW_PROTOCOL);
-        assert_int_equal(frame(&(struct pw_link_head){ 4, 2, 3, false, 0 }, PW_PEER_BODY_LAST + 1, "body", &err), PW_PROTOCOL);
-        assert_int_equal(frame(&(struct pw_link_head){ 4, 2, 3, false, 0 }, 0, "body", &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 0, .work = true }, 1, NULL, &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 4 }, PW_PEER_BODY_LAST + 1, "body", &err), PW_PROTOCOL);
+        assert_int_equal(frame(&(struct pw_link_head){ .number = 4, .work = false }, 0, "body", &err), PW_PROTOCOL);
         assert_string_equal(err.text, "a host's frame 4 is for 0: there is nobody of that number");
 }
 

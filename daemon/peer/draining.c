@@ -2,6 +2,9 @@
 #include "daemon/peer/draining.h"
 
 #include "base/memory.h"
+#include "daemon/meta/meta.h"
+#include "daemon/peer/name/handing.h"
+#include "daemon/peer/page/paging.h"
 #include "daemon/peer/peers_private.h"
 #include "daemon/session/output.h"
 #include "daemon/session/session.h"
@@ -9,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct asker { struct pw_list link; uint64_t number; uint32_t session; uint64_t request; };
+/* A session, or, 0, one of another host, by its question there. */
+struct asker { struct pw_list link; uint64_t number; uint32_t session, host; uint64_t request; };
 
 /* --- what the core wants ------------------------------------------------------------------------------------------------------ */
 
@@ -33,24 +37,39 @@ static void forget(struct asker *asker)
         free(asker);
 }
 
+static void tell_host(struct pw_peers *peers, const struct asker *asker, enum pw_status status, const char *text)
+{
+        pw_paging_answer(peers->daemon, asker->host, &(struct pw_peer_page){ .answers = true, .number = asker->request,
+                                                                              .status = status, .text = text });
+}
+
+static void tell_session(struct pw_peers *peers, const struct asker *asker, enum pw_status status, const char *text)
+{
+        struct pw_dsession *session = pw_session_get(&peers->daemon->registry, asker->session);
+
+        if (session && status == PW_OK)
+                pw_session_reply_ok(session, asker->request);
+        else if (session)
+                pw_session_reply_error(session, asker->request, status, text);
+}
+
 /* A session that does not read its replies ends with one, and what it asked with it: so this is over before it is told. */
 static void tell(struct pw_peers *peers, const struct pw_drain_action *action)
 {
-        struct pw_dsession *session;
-        struct pw_error err;
-        struct asker *asker;
-        uint64_t request;
+        struct pw_error err = { PW_OK, "" };
+        struct asker *asker, was;
 
         pw_list_each(&peers->drain_askers, asker, struct asker, link) {
                 if (asker->number != action->waiter)
                         continue;
-                session = pw_session_get(&peers->daemon->registry, asker->session);
-                request = asker->request;
+                was = *asker;
                 forget(asker);
-                if (session && action->status == PW_OK)
-                        pw_session_reply_ok(session, request);
-                else if (session && pw_drain_explain(action, &err) != PW_OK)
-                        pw_session_reply_error(session, request, err.status, err.text);
+                if (action->status != PW_OK)
+                        (void)!pw_drain_explain(action, &err);
+                if (was.host)
+                        tell_host(peers, &was, action->status, err.text);
+                else
+                        tell_session(peers, &was, action->status, err.text);
                 return;
         }
 }
@@ -83,64 +102,85 @@ static uint32_t find(const struct pw_peers *peers, const char *text)
         return !strcmp(text, peers->own.name) || !strcmp(text, number) ? peers->own.host : pw_peers_find(peers->daemon, text);
 }
 
-static enum pw_status read_request(const struct pw_dsession *session, const struct pw_draining_request *request,
-                                   struct pw_drain_request *ret_ask, struct pw_error *ret_err)
+/* By others, and by names and leases. */
+static uint64_t held(struct pw_peers *peers) { return pw_lend_count(peers->lend) + pw_handing_count(peers); }
+
+/* `host` 0: no such host. */
+static enum pw_status find_host(const struct pw_dsession *session, const char *text, uint32_t *ret_host, struct pw_error *ret_err)
 {
         const struct pw_peers *peers = session->daemon->peers;
-        uint32_t host;
 
         if (!session->operator_)
                 return pw_error_set(ret_err, PW_DENIED, "drain: only operators may, see --operators of pathwaysd");
         if (!peers || !peers->joined)
                 return pw_error_set(ret_err, PW_UNSUPPORTED, "drain: this host deals with no other one, it has no --listen: what "
                                     "it has ends with it");
-        host = find(peers, request->host);
-        if (!host)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "drain: host %.100s is not known here: see pathways hosts",
-                                    request->host);
-        if (host != peers->own.host)
-                return pw_error_set(ret_err, PW_UNSUPPORTED, "drain: this is host %s: ask the pathwaysd of %.100s, on that host",
-                                    peers->own.name, request->host);
-        ret_ask->to = request->to[0] ? find(peers, request->to) : 0;
-        if (request->to[0] && !ret_ask->to)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "drain: --to %.100s is not known here: see pathways hosts", request->to);
-        ret_ask->until_us = request->timeout_us < 0 ? UINT64_MAX : pw_boot_us() + (uint64_t)request->timeout_us;
-        ret_ask->held = pw_lend_count(peers->lend);
-        return PW_OK;
+        *ret_host = find(peers, text);
+        return *ret_host ? PW_OK : pw_error_set(ret_err, PW_NOT_FOUND, "drain: host %.100s is not known here: see pathways hosts",
+                                                text);
 }
 
-static enum pw_status begin(struct pw_dsession *session, uint64_t id, struct pw_drain_request *ask, struct pw_error *ret_err)
+/* Own: *asker_take goes, whatever comes of it. */
+static enum pw_status begin(struct pw_peers *peers, struct asker *asker_take, const char *to, uint64_t until_us,
+                            struct pw_error *ret_err)
 {
-        struct pw_peers *peers = session->daemon->peers;
-        struct asker *asker = calloc(1, sizeof *asker);
-        enum pw_status status;
+        struct pw_drain_request ask = { .to = to[0] ? find(peers, to) : 0, .until_us = until_us, .held = held(peers) };
+        enum pw_status status = PW_OK;
 
-        if (!asker)
+        if (!asker_take)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
-        *asker = (struct asker){ .number = ++peers->next_asker, .session = session->number, .request = id };
-        pw_list_init(&asker->link);
-        ask->waiter = asker->number;
-        status = pw_drain_begin(peers->drain, ask, ret_err);
+        if (to[0] && !ask.to)
+                status = pw_error_set(ret_err, PW_NOT_FOUND, "drain: --to %.100s is not known here: see pathways hosts", to);
+        asker_take->number = ask.waiter = ++peers->next_asker;
+        pw_list_init(&asker_take->link);
+        if (status == PW_OK)
+                status = pw_drain_begin(peers->drain, &ask, ret_err);
         if (status != PW_OK) {
-                free(asker);
+                free(asker_take);
                 return status;
         }
-        pw_list_append(&peers->drain_askers, &asker->link);
+        pw_list_append(&peers->drain_askers, &asker_take->link);
         pw_log(&peers->daemon->log, PW_LOG_INFO, "this host drains successor=h%u", pw_drain_successor(peers->drain));
         act(peers);
         return PW_OK;
 }
 
+static struct asker *asker_new(uint32_t session, uint32_t host, uint64_t request)
+{
+        struct asker *asker = malloc(sizeof *asker);
+
+        if (asker)
+                *asker = (struct asker){ .session = session, .host = host, .request = request };
+        return asker;
+}
+
 void pw_draining_begin(struct pw_dsession *session, const struct pw_draining_request *request)
 {
-        struct pw_drain_request ask = { .to = 0 };
+        struct pw_peers *peers = session->daemon->peers;
         struct pw_error err;
-        enum pw_status status = read_request(session, request, &ask, &err);
+        uint32_t host;
+        enum pw_status status = find_host(session, request->host, &host, &err);
 
+        if (status == PW_OK && host != peers->own.host) {
+                pw_paging_ask_drain(session, request->id, host, request->to, request->timeout_us);
+                return;
+        }
         if (status == PW_OK)
-                status = begin(session, request->id, &ask, &err);
+                status = begin(peers, asker_new(session->number, 0, request->id), request->to,
+                               request->timeout_us < 0 ? UINT64_MAX : pw_boot_us() + (uint64_t)request->timeout_us, &err);
         if (status != PW_OK)
                 pw_session_reply_error(session, request->id, status, err.text);
+}
+
+void pw_draining_asked(struct pw_peers *peers, uint32_t host, const struct pw_peer_page *question)
+{
+        const struct asker refused = { .host = host, .request = question->number };
+        uint64_t until_us = pw_boot_us() + pw_min_u64(question->after, UINT64_MAX / 2);
+        struct pw_error err;
+        enum pw_status status = begin(peers, asker_new(0, host, question->number), question->what, until_us, &err);
+
+        if (status != PW_OK)
+                tell_host(peers, &refused, status, err.text);
 }
 
 void pw_draining_session_end(struct pw_dsession *session)
@@ -149,7 +189,7 @@ void pw_draining_session_end(struct pw_dsession *session)
         struct asker *asker;
 
         pw_list_each(&peers->drain_askers, asker, struct asker, link) {
-                if (asker->session != session->number)
+                if (asker->host || asker->session != session->number)
                         continue;
                 pw_drain_forget(peers->drain, asker->number);
                 forget(asker);
@@ -169,12 +209,17 @@ enum pw_status pw_draining_check(const struct pw_daemon *daemon, struct pw_error
 uint32_t pw_draining_successor(const struct pw_daemon *daemon, uint32_t host, bool *ret_done)
 {
         const struct pw_peers *peers = daemon->peers;
+        const struct pw_host *known;
+        uint32_t successor;
 
         *ret_done = false;
         if (!peers || !peers->joined)
                 return 0;
-        if (host != daemon->host)
-                return pw_borrow_successor(peers->borrow, host);
+        if (host != daemon->host) {
+                known = pw_hosts_get(&peers->hosts, host);
+                successor = pw_borrow_successor(peers->borrow, host);
+                return successor || !known ? successor : known->row.successor;
+        }
         *ret_done = pw_drain_state(peers->drain) == PW_DRAIN_DRAINED;
         return pw_drain_successor(peers->drain);
 }
@@ -183,7 +228,11 @@ uint32_t pw_draining_successor(const struct pw_daemon *daemon, uint32_t host, bo
 
 enum pw_status pw_draining_open(struct pw_peers *peers, struct pw_error *ret_err)
 {
-        return pw_drain_new(&(struct pw_drain_params){ peers->own.host, &peers->observer }, &peers->drain, ret_err);
+        enum pw_status status = pw_handing_open(peers, ret_err);
+
+        if (status == PW_OK)
+                status = pw_drain_new(&(struct pw_drain_params){ peers->own.host, &peers->observer }, &peers->drain, ret_err);
+        return status;
 }
 
 void pw_draining_met(struct pw_peers *peers, uint32_t host)
@@ -197,6 +246,14 @@ void pw_draining_met(struct pw_peers *peers, uint32_t host)
 
 void pw_draining_ended(struct pw_peers *peers, uint32_t host)
 {
+        struct asker *asker;
+
+        pw_list_each(&peers->drain_askers, asker, struct asker, link)
+                if (asker->host == host) {
+                        pw_drain_forget(peers->drain, asker->number);
+                        forget(asker);
+                }
+        pw_handing_ended(peers, host);
         pw_drain_ended(peers->drain, host);
         act(peers);
 }
@@ -211,12 +268,22 @@ void pw_draining_heard(struct pw_peers *peers, uint32_t host)
 
 void pw_draining_turn(struct pw_peers *peers)
 {
-        pw_drain_held(peers->drain, pw_lend_count(peers->lend));
+        if (pw_drain_state(peers->drain) == PW_DRAIN_NONE)
+                return;
+        if (pw_drain_successor(peers->drain) != peers->said_successor) { /* who comes later finds it in the host table */
+                peers->said_successor = pw_drain_successor(peers->drain);
+                pw_meta_drains(peers->daemon->meta, peers->said_successor);
+        }
+        pw_handing_turn(peers);
+        pw_drain_held(peers->drain, held(peers));
         pw_drain_turn(peers->drain, pw_boot_us());
         act(peers);
 }
 
-uint64_t pw_draining_next_us(const struct pw_peers *peers) { return pw_drain_next_us(peers->drain); }
+uint64_t pw_draining_next_us(const struct pw_peers *peers)
+{
+        return pw_min_u64(pw_drain_next_us(peers->drain), pw_handing_next_us(peers));
+}
 
 void pw_draining_done(struct pw_peers *peers)
 {
@@ -225,6 +292,7 @@ void pw_draining_done(struct pw_peers *peers)
         pw_list_each(&peers->drain_askers, asker, struct asker, link)
                 free(asker);
         pw_list_init(&peers->drain_askers);
+        pw_handing_done(peers);
         pw_drain_free(peers->drain);
         peers->drain = NULL;
 }

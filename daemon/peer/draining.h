@@ -14,6 +14,9 @@ struct pw_peers;
 struct pw_draining_request { uint64_t id; const char *host, *to; int64_t timeout_us; };
 /* Answered when the host has drained, or by the deadline, or at once that it cannot be. */
 void pw_draining_begin(struct pw_dsession *session, const struct pw_draining_request *request);
+/* `host` asks for an operator of its own: answered likewise. */
+struct pw_peer_page;
+void pw_draining_asked(struct pw_peers *peers, uint32_t host, const struct pw_peer_page *question);
 void pw_draining_session_end(struct pw_dsession *session);
 /* Is new work taken? Errors: PW_BUSY (it drains: who takes over is said). */
 PW_MUST_CHECK enum pw_status pw_draining_check(const struct pw_daemon *daemon, struct pw_error *ret_err);

@@ -4,8 +4,10 @@
 #include "daemon/peer/call.h"
 #include "daemon/peer/draining.h"
 #include "daemon/peer/lending.h"
+#include "daemon/peer/name/handing.h"
 #include "daemon/peer/name/naming.h"
 #include "daemon/peer/page/paging.h"
+#include "daemon/peer/port.h"
 #include "daemon/peer/pull/bulk.h"
 #include "daemon/peer/pull/pulling.h"
 #include "daemon/peer/taking.h"
@@ -62,8 +64,11 @@ static enum pw_status listen_at(struct pw_peers *peers, struct pw_error *ret_err
                                                     .tls_key = settings->tls_key,
                                                     .tls_ca = settings->tls_ca };
         enum pw_status status = pw_transport_open(kind_of(settings), &params, &peers->transport, ret_err);
+        char last[PW_PORT_ADDRESS_BYTES];
 
-        if (status == PW_OK)
+        if (status == PW_OK && pw_port_last(peers->daemon, last)) /* where others know it; another one may be there by now */
+                (void)!pw_transport_listen(peers->transport, last, &pw_calls_events, peers, &peers->listener, NULL);
+        if (status == PW_OK && !peers->listener)
                 status = pw_transport_listen(peers->transport, settings->listen, &pw_calls_events, peers, &peers->listener,
                                              ret_err);
         if (status != PW_OK) {
@@ -92,6 +97,7 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         pw_list_init(&peers->lent);
         pw_list_init(&peers->takings);
         pw_list_init(&peers->drain_askers);
+        pw_list_init(&peers->handed);
         pw_list_init(&peers->offerings);
         pw_list_init(&peers->sendings);
         pw_list_init(&peers->unmade);
@@ -174,6 +180,7 @@ static void joined(void *context, const struct pw_meta_own *own)
         peers->names_session = ++peers->daemon->registry.next_session;
         peers->daemon->registry.foreign = &pw_borrowing_foreign;
         peers->joined = true;
+        pw_port_keep(peers->daemon, peers->address);
 }
 
 /* Every host is dealt with from when it is known: so it is known who is there, and who is not. */
@@ -191,7 +198,9 @@ static void host_known(void *context, const struct pw_host_row *row)
                 status = pw_hosts_peer(&peers->hosts, row->number, &peer, &err);
         if (status == PW_OK)
                 pw_peer_want(peer, pw_boot_us());
-        else
+        if (status == PW_OK && row->successor)
+                status = pw_borrow_drained(peers->borrow, row->number, row->epoch, row->successor, &err);
+        if (status != PW_OK)
                 pw_log(&peers->daemon->log, PW_LOG_WARNING, "host not dealt with host=h%u name=%s reason=\"%s\"", row->number,
                        row->name, err.text);
         peers->daemon->loop.more = true;
@@ -344,8 +353,10 @@ bool pw_peers_want_drops(struct pw_daemon *daemon, uint64_t now_us)
 
 void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object)
 {
-        if (daemon->peers && daemon->peers->joined)
-                pw_lending_decided(daemon->peers, object);
+        if (!daemon->peers || !daemon->peers->joined)
+                return;
+        pw_lending_decided(daemon->peers, object);
+        pw_handing_decided(daemon->peers);
 }
 
 /* Counting may fail for lack of memory: then it begins later. */
@@ -378,6 +389,7 @@ static void see_link(const struct pw_peers *peers, const struct pw_host *host, s
 {
         const struct pw_link *link = host->peer->link;
         bool waits = link->state != PW_LINK_IDLE && link->state != PW_LINK_AWAY;
+        struct pw_link_sample clock;
         uint64_t out, in;
 
         seen->epoch = link->epoch > seen->epoch ? link->epoch : seen->epoch; /* metadata may be later than it */
@@ -386,6 +398,10 @@ static void see_link(const struct pw_peers *peers, const struct pw_host *host, s
         seen->since_us = link->since_us;
         seen->given_up_us = waits ? pw_link_ends_us(link) : 0;
         seen->round_us = link->round_us;
+        if (pw_link_clock_see(&link->clock, pw_boot_us(), &clock)) {
+                seen->clock_us = clock.ahead_us;
+                seen->clock_bound_us = clock.bound_us;
+        }
         pw_calls_count(peers, host->peer, &out, &in);
         seen->bytes_out += out;
         seen->bytes_in += in;

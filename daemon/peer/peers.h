@@ -46,12 +46,14 @@ bool pw_peers_want_drops(struct pw_daemon *daemon, uint64_t now_us);
 /* A watched object was decided: hosts that borrowed it are told. */
 void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object);
 
-/* A value that came from another host, or was sent there: for traces. Times: CLOCK_MONOTONIC. */
+/* A value that came from another host, or was sent there, or did not come: for traces. Times: CLOCK_MONOTONIC. */
 struct pw_travelled {
         struct pw_id id;
         const char *tenant;
-        uint32_t from, to;
+        uint32_t from, to;       /* from 0: no source was named */
         uint64_t bytes, start_us, end_us;
+        enum pw_status status;
+        const char *why;         /* a sentence, where it did not come; else "" */
 };
 typedef void (*pw_travelled_fn)(struct pw_daemon *daemon, const struct pw_travelled *travelled);
 /* `told` hears of each from now on, when it is over. */
@@ -66,6 +68,8 @@ struct pw_host_seen {
         uint64_t since_us;       /* when the link came into that state; 0: it is as it was made */
         uint64_t given_up_us;    /* when it will be, if nothing is heard; 0: nobody waits for it */
         uint64_t round_us;       /* a round trip between the two loops; 0: nothing was sent yet */
+        int64_t clock_us;        /* its CLOCK_BOOTTIME is so far ahead of this host's, negative: behind, */
+        uint64_t clock_bound_us; /* give or take so much at most; 0: not known yet */
         uint64_t bytes_out, bytes_in; /* of control streams, since this daemon started */
         uint64_t bulk_out, bulk_in;   /* of values, likewise */
 };

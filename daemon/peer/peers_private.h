@@ -8,8 +8,10 @@
 #include "daemon/peer/codec.h"
 #include "daemon/peer/peers.h"
 #include "daemon/transport/transport.h"
+#include "store/name.h"
 
 struct pw_bulk;
+struct pw_hand;
 struct pw_page_maker;
 struct pw_pull_source;
 struct pw_pull_spread;
@@ -56,7 +58,13 @@ struct pw_peers {
         struct pw_list takings;        /* taking.c */
         struct pw_list drain_askers;   /* draining.c */
         uint64_t next_asker;
+        uint32_t said_successor;       /* as metadata was told */
         bool draining;                 /* what the core wants is being done */
+        /* handing.c */
+        struct pw_hand *hand;
+        struct pw_list handed;
+        struct pw_claim_stamp hand_stamp; /* of when it was looked at last; */
+        bool hand_looks;               /* it is to be looked at anyway */
         struct pw_table watched;       /* place of an object -> loans of it, as it is not decided */
         /* naming.c */
         struct pw_list names_asked, name_questions;

@@ -18,6 +18,7 @@ struct pw_name_told;
 /* A name of the session's tenant that is to be bound to `object`, or removed from it; borrowed for the call. */
 struct pw_foreign_name {
         struct pw_id object;
+        uint32_t keeper; /* who keeps its binding; 0: the home of the object */
         const char *name;
         bool removes;
         int64_t ttl_us; /* 0: for good */

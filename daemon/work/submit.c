@@ -2,6 +2,7 @@
 #include "daemon/work/submit.h"
 
 #include "base/memory.h"
+#include "daemon/peer/draining.h"
 #include "daemon/session/complaint.h"
 #include "daemon/session/lane.h"
 #include "scheduler/taking.h"
@@ -120,12 +121,16 @@ static void let_unclaimed_go(struct pw_daemon *daemon, const struct pw_run *run,
 
 static void submit(struct pw_daemon *daemon, struct pw_run *run, uint64_t now_us)
 {
+        struct pw_error err;
+
         pw_list_remove(&run->link);
         pw_taking_scanned(daemon->store, run);
         pw_scheduler_submit(daemon->scheduler, run, now_us);
         let_unclaimed_go(daemon, run, now_us);
         if (daemon->phase >= PW_DRAINING) /* no new work, while runs in flight go on */
                 pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, which is about to end", now_us);
+        else if (pw_draining_check(daemon, &err) != PW_OK)
+                pw_scheduler_cancel(daemon->scheduler, run->number, err.text, now_us);
 }
 
 void pw_submit_scanned(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)

@@ -150,6 +150,14 @@ static void on_slice(struct fake_daemon *fake, const Pathways__Wire__Request *re
         fake_reply(fake, request->id, &reply, NULL, 0);
 }
 
+/* Objects of other hosts, and of an earlier daemon of this one. */
+static void refuse_open(struct fake_daemon *fake, const Pathways__Wire__Request *request)
+{
+        bool here = pw_id_host((struct pw_id){ .place = request->object_open->object->place }) == 0;
+
+        fake_reply_status(fake, request->id, here ? PW_GONE : PW_NOT_FOUND, here ? "it has ended" : "no such host");
+}
+
 static void on_request(struct fake_daemon *fake, const Pathways__Wire__Request *request)
 {
         switch (request->body_case) {
@@ -160,7 +168,7 @@ static void on_request(struct fake_daemon *fake, const Pathways__Wire__Request *
         case PATHWAYS__WIRE__REQUEST__BODY_NAME_LOOKUP: on_name(fake, request); break;
         case PATHWAYS__WIRE__REQUEST__BODY_PROGRAM_COMPILE: on_compile(fake, request); break;
         case PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN: on_slice(fake, request); break;
-        case PATHWAYS__WIRE__REQUEST__BODY_OBJECT_OPEN: fake_reply_status(fake, request->id, PW_NOT_FOUND, "no such host"); break;
+        case PATHWAYS__WIRE__REQUEST__BODY_OBJECT_OPEN: refuse_open(fake, request); break;
         default:
                 fake->counts.lane_ends +=
                         request->body_case == PATHWAYS__WIRE__REQUEST__BODY_LANE_END && request->lane_end->lane < PW_LANES_MAX;

@@ -140,7 +140,7 @@ enum pw_status pw_open(struct pw_session *session, struct pw_id id, struct pw_fu
                 status = pw_given_check(ret_future, "ret_future", ret_err);
         if (status == PW_OK)
                 status = pw_lane_get(session, &lane, ret_err); /* it keeps the session, also if pw_close() comes meanwhile */
-        if (status == PW_OK && pw_id_host(id) != session->host)
+        if (status == PW_OK && (pw_id_host(id) != session->host || id.epoch != session->epoch)) /* others may have it still */
                 return pw_foreign_future(session, id, ret_future, ret_err);
         if (status == PW_OK)
                 status = find_segment(session, id, &segment, ret_err);

@@ -132,6 +132,7 @@ bool pw_store_name_told(struct pw_store *store, struct pw_name_told *ret_told)
         ret_told->found = asker->tell == PW_TELL_FOUND;
         ret_told->elsewhere = asker->tell == PW_TELL_ELSEWHERE;
         ret_told->object = asker->object;
+        ret_told->keeper = asker->tell == PW_TELL_ELSEWHERE ? asker->keeper : 0;
         ret_told->cell = asker->cell;
         ret_told->to_remove = asker->to_remove;
         strcpy(ret_told->name, asker->name);

@@ -61,7 +61,7 @@ static void do_ask(struct late *late, struct late_ask *ask)
 
         if (ask->kind == PW_NAME_BIND && !name->version)
                 set_bound(late, name, ask->name, ask->id);
-        *answer = (struct pw_name_answer){ ask->token, PW_NAMED_NOT_FOUND, name->id, name->version };
+        *answer = (struct pw_name_answer){ ask->token, PW_NAMED_NOT_FOUND, name->id, name->version, { 0, 0 } };
         if (name->version)
                 answer->outcome = ask->kind == PW_NAME_RESOLVE || pw_id_equal(name->id, ask->id) ? PW_NAMED_OK : PW_NAMED_TAKEN;
         else

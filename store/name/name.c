@@ -263,7 +263,7 @@ static void ask(struct pw_store *store, struct pw_naming *naming, enum asks what
                 pw_list_append(&store->names_later, &naming->link);
                 return;
         }
-        naming->asking = (uint8_t)what;
+        naming->asking = (uint8_t)(what == BIND && naming->from.host ? PW_NAME_TAKE : what);
         naming->token = naming->serial << 16 | ++naming->round;
         pw_list_append(&store->name_asks, &naming->link);
 }
@@ -298,6 +298,16 @@ bool pw_name_end(struct pw_store *store, struct pw_naming *naming)
         return ends;
 }
 
+/* What it is bound to, and by whom: one that this host was to take may be its keeper's still. */
+static enum event resolved(struct pw_store *store, const struct pw_naming *naming, const struct pw_name_answer *answer)
+{
+        if (!pw_id_equal(answer->id, pw_object_id(store, naming->ref->object)))
+                return TAKEN;
+        if (pw_name_is_kept_here(store, answer))
+                return DONE;
+        return naming->from.host && pw_name_is_kept_by(answer, &naming->from) ? NOT_FOUND : TAKEN;
+}
+
 void pw_store_name_answered(struct pw_store *store, const struct pw_name_answer *answer, uint64_t now_us)
 {
         static const uint8_t events[] = { [PW_NAMED_OK] = DONE, [PW_NAMED_TAKEN] = TAKEN, [PW_NAMED_NOT_FOUND] = NOT_FOUND,
@@ -311,9 +321,8 @@ void pw_store_name_answered(struct pw_store *store, const struct pw_name_answer 
         if (!naming || naming->token != answer->token)
                 return;
         event = events[answer->outcome];
-        if (naming->asking == PW_NAME_RESOLVE && event == DONE &&
-            !pw_id_equal(answer->id, pw_object_id(store, naming->ref->object)))
-                event = TAKEN;
+        if (naming->asking == PW_NAME_RESOLVE && event == DONE)
+                event = resolved(store, naming, answer);
         pw_list_remove(&naming->link);
         naming->token = 0;
         step(store, naming, event, answer->id);
@@ -350,7 +359,8 @@ bool pw_store_name_next(struct pw_store *store, struct pw_name_ask *ret_ask)
                 return pw_wanted_next(store, ret_ask);
         naming = pw_list_first(&store->name_asks, struct pw_naming, link);
         *ret_ask = (struct pw_name_ask){ .token = naming->token, .kind = naming->asking, .tenant = tenant_of(store, naming),
-                                         .name = naming->name, .id = pw_object_id(store, naming->ref->object) };
+                                         .name = naming->name, .id = pw_object_id(store, naming->ref->object),
+                                         .from = naming->from };
         return true;
 }
 
@@ -385,19 +395,20 @@ void pw_name_each_asker(const struct pw_store *store, uint32_t session, void (*r
 /* --- requests ----------------------------------------------------------------------------------------------------------------- */
 
 static enum pw_status check_bind(struct pw_store *store, const struct pw_name_request *request, const struct pw_object *object,
-                                 struct pw_error *ret_err)
+                                 const struct pw_name_keeper *from, struct pw_error *ret_err)
 {
         const struct pw_naming *naming = find_live(store, request->tenant, request->name);
+        bool is_new = !naming || naming->state == PW_NAME_BOUND;
 
-        /* A name is found by the tenant of its object: an operator's session sees objects of tenants whose names it
-         * does not share. */
+        /* An operator's session sees objects of tenants whose names it does not share. */
         if (strcmp(pw_object_tenant(store, object), request->tenant))
-                return pw_error_set(ret_err, PW_DENIED,
-                                    "name %s: the object is of tenant %s, names of tenant %s are for its own objects",
-                                    request->name, pw_object_tenant(store, object), request->tenant);
+                return pw_error_set(ret_err, PW_DENIED, "name %s: the object is of tenant %s, names of tenant %s are for its own "
+                                    "objects", request->name, pw_object_tenant(store, object), request->tenant);
         if (naming && naming->ref->object != object)
                 return pw_error_set(ret_err, PW_EXISTS, "name %s: bound already; pw_unname() or `pathways free` lets it go",
                                     request->name);
+        if (!is_new && (naming->from.host != from->host || naming->from.epoch != from->epoch))
+                return pw_error_set(ret_err, PW_BUSY, "name %s: it is being taken over from another host", request->name);
         if (!naming && object->donated == 2)
                 return pw_error_set(ret_err, PW_DONATED_USE, "name %s: the object was given to a run", request->name);
         if (naming && naming->asker_count >= ASKERS_OF_NAME)
@@ -440,10 +451,10 @@ static void add_asker(struct pw_store *store, struct pw_naming *naming, struct p
                 pw_name_tell_all(store, naming, PW_TELL_UNSURE, (struct pw_id){ 0 });
 }
 
-enum pw_status pw_store_name_bind(struct pw_store *store, const struct pw_name_request *request, struct pw_object *object,
-                                  uint64_t until_us, struct pw_error *ret_err)
+static enum pw_status bind_from(struct pw_store *store, const struct pw_name_request *request, struct pw_object *object,
+                                const struct pw_name_keeper *from, uint64_t until_us, struct pw_error *ret_err)
 {
-        enum pw_status status = check_bind(store, request, object, ret_err);
+        enum pw_status status = check_bind(store, request, object, from, ret_err);
         struct pw_asker *asker = status == PW_OK ? pw_name_asker_new(store, request, ret_err) : NULL;
         struct pw_naming *naming;
 
@@ -455,8 +466,22 @@ enum pw_status pw_store_name_bind(struct pw_store *store, const struct pw_name_r
                 pw_name_asker_free(store, asker);
                 return status;
         }
+        if (naming->state == PW_NAME_NONE || naming->state == PW_NAME_ENDING)
+                naming->from = *from;
         add_asker(store, naming, asker, WANTED);
         return PW_OK;
+}
+
+enum pw_status pw_store_name_bind(struct pw_store *store, const struct pw_name_request *request, struct pw_object *object,
+                                  uint64_t until_us, struct pw_error *ret_err)
+{
+        return bind_from(store, request, object, &(struct pw_name_keeper){ 0, 0 }, until_us, ret_err);
+}
+
+enum pw_status pw_store_name_take(struct pw_store *store, const struct pw_name_request *request, struct pw_object *object,
+                                  const struct pw_name_keeper *from, uint64_t until_us, struct pw_error *ret_err)
+{
+        return bind_from(store, request, object, from, until_us, ret_err);
 }
 
 enum pw_status pw_store_name_remove(struct pw_store *store, const struct pw_name_request *request, struct pw_error *ret_err)

@@ -29,6 +29,7 @@ struct pw_naming {
         uint16_t round;            /* of its questions, counts up */
         uint8_t state;             /* enum pw_name_state: set_state() in name.c */
         uint8_t asking;            /* enum pw_name_ask_kind: what is open */
+        struct pw_name_keeper from; /* who kept its binding before this host takes it; host 0: this host binds it */
         char name[];
 };
 
@@ -65,10 +66,14 @@ struct pw_asker {
         enum pw_status status;     /* NOT_GIVEN: why */
         struct pw_id object;
         struct pw_cell cell;       /* FOUND: where that stands */
+        uint32_t keeper;           /* ELSEWHERE: struct pw_name_answer's */
         char name[];
 };
 
 /* name.c */
+/* claim.c */
+bool pw_name_is_kept_by(const struct pw_name_answer *answer, const struct pw_name_keeper *host);
+bool pw_name_is_kept_here(const struct pw_store *store, const struct pw_name_answer *answer);
 bool pw_name_end(struct pw_store *store, struct pw_naming *naming); /* false: it ends already */
 enum pw_status pw_claims_check(struct pw_store *store, const struct pw_object *object, uint32_t more, struct pw_error *ret_err);
 enum pw_status pw_claim_add(struct pw_store *store, struct pw_object *object, enum pw_owner_kind kind, struct pw_ref **ret_ref);

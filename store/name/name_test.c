@@ -224,9 +224,9 @@ static struct pw_name_told answer_with(struct named *n, enum pw_name_outcome out
         assert_int_equal(ask.kind, kind);
         assert_false(pw_store_name_told(n->f.store, &told));
         pw_store_name_asked(n->f.store, ask.token);
-        pw_store_name_answered(n->f.store, &(struct pw_name_answer){ ask.token, outcome, { 9, 9, 9 }, 1 }, 0);
+        pw_store_name_answered(n->f.store, &(struct pw_name_answer){ ask.token, outcome, { 9, 9, 9 }, 1, { 0, 0 } }, 0);
         /* once more: nobody asks any more */
-        pw_store_name_answered(n->f.store, &(struct pw_name_answer){ ask.token, PW_NAMED_OK, ask.id, 1 }, 0);
+        pw_store_name_answered(n->f.store, &(struct pw_name_answer){ ask.token, PW_NAMED_OK, ask.id, 1, { 0, 0 } }, 0);
         (void)pw_store_name_told(n->f.store, &told);
         return told;
 }
@@ -286,7 +286,8 @@ static void test_who_asks_is_shown(void **state)
                 if (turn == 0 && pw_store_name_next(n.f.store, &ask))
                         pw_store_name_asked(n.f.store, ask.token);
                 if (turn == 1)
-                        pw_store_name_answered(n.f.store, &(struct pw_name_answer){ ask.token, PW_NAMED_OK, ask.id, 1 }, 0);
+                        pw_store_name_answered(n.f.store, &(struct pw_name_answer){ .token = ask.token, .outcome = PW_NAMED_OK,
+                                                                                    .id = ask.id, .version = 1 }, 0);
         }
         fixture_close(&n.f);
 }
@@ -332,6 +333,74 @@ static void test_unknown(void **state)
         assert_there(&n);
         assert_false(pw_store_name_next(n.f.store, &ask));
         close_unbound(&n, PW_NAME_RESOLVE);
+}
+
+/* What another host hands on, and metadata may have said is this one's or not: it is told that it is not, so that the other one
+ * asks again, unless that does not keep it any more. */
+static void test_taken_over(void **state)
+{
+        static const struct pw_name_keeper from = { 5, 6 }, other = { 8, 6 };
+        static const struct { struct pw_name_keeper keeper; enum pw_status status; } cases[] = {
+                { { 5, 6 }, PW_NOT_READY }, { { 5, 7 }, PW_EXISTS }, { { 7, 6 }, PW_EXISTS }, { { 0, 0 }, PW_OK },
+        };
+        struct pw_name_told told;
+        struct pw_name_ask ask;
+        struct named n;
+
+        (void)state;
+        open_late(&n);
+        for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                struct pw_name_request request = ann_asks(&n, 7);
+
+                assert_int_equal(pw_store_name_take(n.f.store, &request, n.object, &from, 0, NULL), PW_OK);
+                assert_true(pw_store_name_next(n.f.store, &ask));
+                assert_int_equal(ask.from.host, 5);
+                assert_int_equal(ask.from.epoch, 6);
+                assert_int_equal(pw_store_name_take(n.f.store, &request, n.object, &other, 0, NULL), PW_BUSY);
+                (void)answer_with(&n, PW_NAMED_UNKNOWN, PW_NAME_TAKE);
+                assert_true(pw_store_name_next(n.f.store, &ask));
+                assert_int_equal(ask.kind, PW_NAME_RESOLVE);
+                pw_store_name_answered(n.f.store, &(struct pw_name_answer){ .token = ask.token, .outcome = PW_NAMED_OK,
+                                                                            .id = ask.id, .version = 1,
+                                                                            .keeper = cases[i].keeper }, 0);
+                assert_true(pw_store_name_told(n.f.store, &told));
+                assert_int_equal(told.status, cases[i].status);
+                assert_true(!pw_store_name_find(n.f.store, "ann", "weights") == (cases[i].status != PW_OK));
+        }
+        fixture_close(&n.f);
+}
+
+static void see_claim(void *context, const struct pw_claim_row *row)
+{
+        struct pw_claim_row *rows = context;
+
+        rows[rows[0].name || rows[0].until_us] = *row;
+}
+
+/* What names and leases hold is seen, and ends one by one. */
+static void test_claims(void **state)
+{
+        struct pw_claim_row rows[2] = { { .number = 0 } }, row;
+        struct pw_claim_stamp before, after;
+        struct named n;
+
+        (void)state;
+        open_named(&n);
+        before = pw_store_claim_stamp(n.f.store);
+        assert_int_equal(plain_bind(n.f.store, "ann", "weights", n.object, 100, 0, NULL), PW_OK);
+        assert_int_equal(pw_store_lease(n.f.store, n.object, 5000, NULL), PW_OK);
+        after = pw_store_claim_stamp(n.f.store);
+        assert_memory_not_equal(&before, &after, sizeof before);
+        pw_store_each_claim(n.f.store, see_claim, rows);
+        assert_string_equal(rows[0].name, "weights");
+        assert_true(rows[0].is_settled && rows[0].until_us == 100 && rows[0].object == n.object);
+        assert_true(!rows[1].name && rows[1].until_us == 5000 && rows[1].number != rows[0].number);
+        assert_true(pw_store_claim_see(n.f.store, n.object, rows[1].number, &row) && row.until_us == 5000);
+        pw_store_claim_end(n.f.store, n.object, rows[1].number, 0);
+        assert_false(pw_store_claim_see(n.f.store, n.object, rows[1].number, &row));
+        pw_store_claim_end(n.f.store, n.object, rows[0].number, 0);
+        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        fixture_close(&n.f);
 }
 
 /* A name that is removed before metadata has answered: both are told, and the object is held until metadata has ended it. */
@@ -417,6 +486,8 @@ int main(void)
                 cmocka_unit_test(test_who_asks_is_shown),
                 cmocka_unit_test(test_refused),
                 cmocka_unit_test(test_unknown),
+                cmocka_unit_test(test_taken_over),
+                cmocka_unit_test(test_claims),
                 cmocka_unit_test(test_removed_before_bound),
                 cmocka_unit_test(test_wait_until_bound),
                 cmocka_unit_test(test_named_in_the_scan),

@@ -237,8 +237,7 @@ void pw_wanted_asked(struct pw_store *store, uint64_t token)
 /* Nobody on this host holds that object: it is another's. */
 static bool is_elsewhere(const struct pw_store *store, const struct pw_name_answer *answer)
 {
-        return answer->outcome == PW_NAMED_OK &&
-               (pw_id_host(answer->id) != store->params.host || answer->id.epoch != store->params.epoch);
+        return answer->outcome == PW_NAMED_OK && !pw_name_is_kept_here(store, answer);
 }
 
 /* What this answer is to those who looked the name up before its question was asked: found elsewhere, or those who do not wait for
@@ -262,6 +261,7 @@ void pw_wanted_answered(struct pw_store *store, const struct pw_name_answer *ans
                 } else if (elsewhere || asker->once) {
                         leave(store, asker);
                         asker->wanted = NULL;
+                        asker->keeper = answer->keeper.host;
                         pw_name_tell(store, asker, tell, answer->id);
                 }
         }

@@ -140,7 +140,7 @@ void members_submit(struct scene *scene, uint32_t i, enum pw_name_ask_kind kind,
         struct host *host = &scene->hosts[i];
 
         host->answers = 0;
-        assert_int_equal(pw_meta_submit(host->meta, &(struct pw_name_ask){ 1, kind, "ada", name, id }), PW_OK);
+        assert_int_equal(pw_meta_submit(host->meta, &(struct pw_name_ask){ 1, kind, "ada", name, id, { 0, 0 } }), PW_OK);
 }
 
 enum pw_name_outcome members_ask(struct scene *scene, uint32_t i, enum pw_name_ask_kind kind, const char *name, struct pw_id id)

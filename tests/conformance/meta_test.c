@@ -43,7 +43,7 @@ static void note_answer(void *context, const struct pw_name_answer *answer)
         heard->counts[answer->token]++;
         heard->total++;
         if (heard->again) {
-                struct pw_name_ask ask = { heard->again, PW_NAME_RESOLVE, "ada", "weights", { 0 } };
+                struct pw_name_ask ask = { heard->again, PW_NAME_RESOLVE, "ada", "weights", { 0 }, { 0, 0 } };
 
                 heard->again = 0;
                 assert_int_equal(pw_meta_submit(heard->meta, &ask), PW_OK);
@@ -200,7 +200,7 @@ static struct pw_name_answer ask(struct pw_meta *meta, struct heard *heard, enum
         uint64_t token = last++ % (TOKENS - 1) + 1;
 
         heard->counts[token] = 0;
-        submit(meta, heard, &(struct pw_name_ask){ token, kind, tenant, name, id });
+        submit(meta, heard, &(struct pw_name_ask){ token, kind, tenant, name, id, { 0, 0 } });
         assert_int_equal(heard->counts[token], 0);
         while (!heard->counts[token])
                 turn(meta, heard);
@@ -256,9 +256,9 @@ static void test_order(void **state)
                 while (turn(meta, &heard) || pw_meta_next_us(meta) < pw_now_us() + 1000000) {
                 }
                 for (uint64_t token = 1; token <= 90; token += 3) {
-                        submit(meta, &heard, &(struct pw_name_ask){ token, PW_NAME_BIND, "ada", "weights", first });
-                        submit(meta, &heard, &(struct pw_name_ask){ token + 1, PW_NAME_BIND, "ada", "weights", second });
-                        submit(meta, &heard, &(struct pw_name_ask){ token + 2, PW_NAME_UNBIND, "ada", "weights", first });
+                        submit(meta, &heard, &(struct pw_name_ask){ token, PW_NAME_BIND, "ada", "weights", first, { 0, 0 } });
+                        submit(meta, &heard, &(struct pw_name_ask){ token + 1, PW_NAME_BIND, "ada", "weights", second, { 0, 0 } });
+                        submit(meta, &heard, &(struct pw_name_ask){ token + 2, PW_NAME_UNBIND, "ada", "weights", first, { 0, 0 } });
                 }
                 heard.meta = meta;
                 heard.again = 91;
@@ -286,8 +286,8 @@ static void test_close_answers(void **state)
                 struct heard heard = { .total = 0 };
                 struct pw_meta *meta = join(kind, *state, 1, &heard, &host);
 
-                submit(meta, &heard, &(struct pw_name_ask){ 1, PW_NAME_BIND, "ada", "weights", first });
-                submit(meta, &heard, &(struct pw_name_ask){ 2, PW_NAME_RESOLVE, "ada", "weights", nothing });
+                submit(meta, &heard, &(struct pw_name_ask){ 1, PW_NAME_BIND, "ada", "weights", first, { 0, 0 } });
+                submit(meta, &heard, &(struct pw_name_ask){ 2, PW_NAME_RESOLVE, "ada", "weights", nothing, { 0, 0 } });
                 pw_meta_close(meta);
                 for (uint32_t token = 1; token <= 2; token++) {
                         assert_int_equal(heard.counts[token], 1);

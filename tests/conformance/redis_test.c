@@ -40,6 +40,56 @@ static void test_two_hosts(void **state)
         assert_int_equal(members_ask(scene, 1, PW_NAME_BIND, "weights", members_object(berta, 1)), PW_NAMED_OK);
 }
 
+/* Host `i` is to keep what `from` keeps. */
+static enum pw_name_outcome take(struct scene *scene, uint32_t i, struct pw_id id, const struct host *from)
+{
+        struct host *host = &scene->hosts[i];
+
+        host->answers = 0;
+        assert_int_equal(pw_meta_submit(host->meta, &(struct pw_name_ask){ 1, PW_NAME_TAKE, "ada", "weights", id,
+                                                                           { from->is.host, from->is.epoch } }), PW_OK);
+        until(scene, host->answers);
+        return host->answer.outcome;
+}
+
+/* Who takes a binding over keeps it, by the id that it has, when the home of the object is gone and when it is back, and when the
+ * server has lost all. A name that was removed stays removed, and one that another host keeps stays there. */
+static void test_taken_over(void **state)
+{
+        struct scene *scene = *state;
+        struct host *anna = &scene->hosts[0], *berta = &scene->hosts[1], *clara = &scene->hosts[2], was;
+        struct pw_id id;
+
+        members_begin(scene, 3);
+        id = members_object(anna, 1);
+        was = *anna;
+        assert_int_equal(take(scene, 1, id, anna), PW_NAMED_NOT_FOUND);
+        assert_int_equal(members_ask(scene, 0, PW_NAME_BIND, "weights", id), PW_NAMED_OK);
+        assert_int_equal(take(scene, 1, members_object(anna, 2), anna), PW_NAMED_TAKEN);
+        assert_int_equal(take(scene, 1, id, clara), PW_NAMED_TAKEN);
+        assert_int_equal(take(scene, 1, id, anna), PW_NAMED_OK);
+        assert_int_equal(take(scene, 1, id, anna), PW_NAMED_OK); /* it was asked twice */
+        assert_int_equal(take(scene, 2, id, anna), PW_NAMED_TAKEN);
+        assert_int_equal(members_resolve(scene, 2, "weights"), PW_NAMED_OK);
+        assert_true(pw_id_equal(clara->answer.id, id));
+        assert_int_equal(clara->answer.keeper.host, berta->is.host);
+        assert_int_equal(clara->answer.keeper.epoch, berta->is.epoch);
+        assert_int_equal(members_ask(scene, 0, PW_NAME_UNBIND, "weights", id), PW_NAMED_TAKEN);
+        members_close(scene, 0);
+        members_open(scene, 0, false);
+        assert_int_equal(members_resolve(scene, 0, "weights"), PW_NAMED_OK);
+        server_kill(&scene->server);
+        until(scene, anna->counts[PW_META_AWAY] && berta->counts[PW_META_AWAY] && clara->counts[PW_META_AWAY]);
+        server_start(&scene->server, NULL);
+        until(scene, anna->counts[PW_META_BACK] && berta->counts[PW_META_BACK] && clara->counts[PW_META_BACK]);
+        until(scene, members_resolve(scene, 2, "weights") == PW_NAMED_OK);
+        assert_int_equal(clara->answer.keeper.host, berta->is.host);
+        assert_int_equal(take(scene, 2, id, &was), PW_NAMED_TAKEN);
+        assert_int_equal(take(scene, 2, id, berta), PW_NAMED_OK);
+        assert_int_equal(members_ask(scene, 2, PW_NAME_UNBIND, "weights", id), PW_NAMED_OK);
+        assert_int_equal(members_resolve(scene, 1, "weights"), PW_NAMED_NOT_FOUND);
+}
+
 static uint64_t commands_of(const struct scene *scene)
 {
         char answer[8192];
@@ -327,6 +377,26 @@ static void test_evicts(void **state)
         members_expect(&scene->hosts[0], PW_META_TROUBLE, PW_NO_SPACE, "noeviction");
 }
 
+/* Somebody sets it while all goes on; each time is said once. */
+static void test_evicts_later(void **state)
+{
+        struct scene *scene = *state;
+        struct host *anna = &scene->hosts[0];
+        char answer[256];
+
+        members_begin(scene, 1);
+        for (uint32_t i = 1; i <= 2; i++) {
+                assert_int_equal(anna->counts[PW_META_TROUBLE], i - 1);
+                server_ask(&scene->server, answer, sizeof answer, "CONFIG SET maxmemory 100mb");
+                server_ask(&scene->server, answer, sizeof answer, "CONFIG SET maxmemory-policy allkeys-lru");
+                until(scene, anna->counts[PW_META_TROUBLE] == i);
+                members_expect(anna, PW_META_TROUBLE, PW_NO_SPACE, "noeviction");
+                server_ask(&scene->server, answer, sizeof answer, "CONFIG SET maxmemory-policy noeviction");
+                for (uint64_t end_us = pw_now_us() + 12 * LEASE_US; i == 1 && pw_now_us() < end_us;)
+                        members_turn(scene); /* it is looked at again: by then it was seen */
+        }
+}
+
 /* --- who is in --------------------------------------------------------------------------------------------------------------- */
 
 /* A cluster is founded only by who was told to, only where none lives, and two of one name stay apart. */
@@ -381,12 +451,12 @@ static void test_one_of_a_name(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                TEST(test_two_hosts),      TEST(test_idle),  TEST(test_fence),
+                TEST(test_two_hosts),      TEST(test_taken_over), TEST(test_idle),  TEST(test_fence),
                 TEST(test_state_is_not_written),
                 TEST(test_start_without_server), TEST(test_away_and_back), TEST(test_flushed),
                 TEST(test_scripts_flushed), TEST(test_stalled),             TEST(test_no_server),     TEST(test_no_redis),
                 TEST(test_password),       TEST(test_permission),           TEST(test_replica),       TEST(test_out_of_memory),
-                TEST(test_evicts),         TEST(test_incarnations),         TEST(test_one_of_a_name),
+                TEST(test_evicts),         TEST(test_evicts_later), TEST(test_incarnations),         TEST(test_one_of_a_name),
         };
 
         signal(SIGPIPE, SIG_IGN); /* as pathwaysd does */

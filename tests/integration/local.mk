@@ -90,6 +90,11 @@ tests_integration_cluster_listings_test_LDADD = $(integration_libraries) $(HIRED
 integration_tests += tests/integration/cluster/trace_test
 tests_integration_cluster_trace_test_SOURCES = tests/integration/cluster/trace_test.c $(integration_cluster) $(integration_sources)
 tests_integration_cluster_trace_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/cluster/clocks_test
+tests_integration_cluster_clocks_test_SOURCES = tests/integration/cluster/clocks_test.c tests/integration/operator/chain.c \
+	tests/integration/operator/chain.h tests/integration/operator/command.c tests/integration/operator/command.h $(integration_relay) \
+	$(integration_cluster) $(integration_sources)
+tests_integration_cluster_clocks_test_LDADD = $(integration_libraries) base/libbase.la $(HIREDIS_LIBS) $(JANSSON_LIBS)
 integration_tests += tests/integration/cluster/why_test
 tests_integration_cluster_why_test_SOURCES = tests/integration/cluster/why_test.c $(integration_cluster) \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h \

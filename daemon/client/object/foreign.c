@@ -37,6 +37,9 @@ void pw_foreign_open(struct pw_dsession *session, uint64_t id, const Pathways__W
                 open_here(session, id, object);
         } else if (daemon->registry.foreign) {
                 daemon->registry.foreign->open(session, id, object, until(request->timeout_us));
+        } else if (pw_id_host(object) == daemon->host) {
+                snprintf(sentence, sizeof sentence, "%s: the pathwaysd that had it has ended", pw_id_format(object, text));
+                pw_session_reply_error(session, id, PW_GONE, sentence);
         } else {
                 snprintf(sentence, sizeof sentence, "%s: no such host in this cluster", pw_id_format(object, text));
                 pw_session_reply_error(session, id, PW_NOT_FOUND, sentence);

@@ -66,8 +66,10 @@ static void tell(struct pw_dsession *session, struct pw_object *object, uint64_t
         pw_id_format(pw_object_id(daemon->store, object), id);
         pw_log(&daemon->log, PW_LOG_DEBUG, "moved object=%s to=\"%s\" bytes=%llu client=%s", id, to,
                (unsigned long long)entry->bytes, session->client);
-        daemon->clients.observer->moved(daemon, &(struct pw_moved){ id, to, session->client, session->tenant->name, entry->bytes,
-                                                            now_us - pw_min_u64(now_us, took_us), now_us, NULL, NULL });
+        daemon->clients.observer->moved(daemon, &(struct pw_moved){ .object = id, .to = to, .client = session->client,
+                                                                    .tenant = session->tenant->name, .bytes = entry->bytes,
+                                                                    .start_us = now_us - pw_min_u64(now_us, took_us),
+                                                                    .end_us = now_us });
 }
 
 void pw_move_request(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Move *request)

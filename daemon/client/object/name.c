@@ -140,6 +140,24 @@ void pw_name_free(struct pw_dsession *session, uint64_t id, const Pathways__Wire
 
 /* --- answers ------------------------------------------------------------------------------------------------------------------ */
 
+/* It is an object of this host, which drains, and has handed the name on: it may be here still. */
+static void open_handed_on(struct pw_dsession *session, const struct pw_name_told *told)
+{
+        struct pw_store *store = session->daemon->store;
+        struct pw_id id = told->object;
+        struct pw_object *object = pw_store_find(store, 0, pw_id_segment(id), pw_id_slot(id), id.generation);
+        char text[PW_ID_TEXT_BYTES];
+        struct pw_error err;
+
+        if (object && !strcmp(pw_object_tenant(store, object), session->tenant->name)) {
+                pw_name_answer_object(session, told->request, object);
+                return;
+        }
+        pw_error_set(&err, PW_BUSY, "host %s drains: name %s and its object %s are on host h%u now, attach there",
+                     session->daemon->carried.host_name, told->name, pw_id_format(id, text), told->keeper);
+        pw_session_reply_error(session, told->request, err.status, err.text);
+}
+
 /* Its name is known, and its home is asked for it: until the end of the wait for the name, if that was for a time. */
 static void open_elsewhere(struct pw_dsession *session, const struct pw_name_told *told)
 {
@@ -148,8 +166,10 @@ static void open_elsewhere(struct pw_dsession *session, const struct pw_name_tol
         struct pw_error err;
 
         if (foreign && told->to_remove)
-                foreign->name(session, told->request, &(struct pw_foreign_name){ .object = told->object, .name = told->name,
-                                                                                  .removes = true });
+                foreign->name(session, told->request, &(struct pw_foreign_name){ .object = told->object, .keeper = told->keeper,
+                                                                                  .name = told->name, .removes = true });
+        else if (foreign && !is_foreign(session->daemon, told->object))
+                open_handed_on(session, told);
         else if (foreign)
                 foreign->open(session, told->request, told->object, told->until_us ? told->until_us : pw_now_us() + OPEN_US);
         if (foreign)

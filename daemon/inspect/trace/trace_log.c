@@ -86,20 +86,20 @@ static void settle(struct pw_trace_log *log)
         log->counted_bytes = log->bytes;
 }
 
-static struct pw_trace_log *find(struct pw_daemon *daemon, const struct pw_dsession *session)
+static struct pw_trace_log *find(const struct pw_trace_reader *reader)
 {
         struct pw_trace_log *log;
 
-        pw_list_each(&daemon->inspection.trace_logs, log, struct pw_trace_log, link)
-                if (session->operator_ ? log->operators : !log->operators && log->tenant == session->tenant)
+        pw_list_each(&reader->daemon->inspection.trace_logs, log, struct pw_trace_log, link)
+                if (reader->operator_ ? log->operators : !log->operators && log->tenant == reader->tenant)
                         return log;
         return NULL;
 }
 
-static enum pw_status begin(struct pw_dsession *session, struct pw_trace_log **ret_log, struct pw_error *ret_err)
+static enum pw_status begin(const struct pw_trace_reader *reader, struct pw_trace_log **ret_log, struct pw_error *ret_err)
 {
-        struct pw_daemon *daemon = session->daemon;
-        enum pw_status status = pw_kept_ask(daemon, session->tenant, PW_KEPT_TRACES, LOG_BYTES, ret_err);
+        struct pw_daemon *daemon = reader->daemon;
+        enum pw_status status = pw_kept_ask(daemon, reader->tenant, PW_KEPT_TRACES, LOG_BYTES, ret_err);
         struct pw_trace_log *log;
 
         if (status != PW_OK)
@@ -107,7 +107,7 @@ static enum pw_status begin(struct pw_dsession *session, struct pw_trace_log **r
         log = calloc(1, sizeof *log);
         if (!log)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory for a trace");
-        *log = (struct pw_trace_log){ .daemon = daemon, .tenant = session->tenant, .operators = session->operator_,
+        *log = (struct pw_trace_log){ .daemon = daemon, .tenant = reader->tenant, .operators = reader->operator_,
                                       .bytes = sizeof *log,
                                       .gangs = { .item_bytes = sizeof(struct pw_traced_gang), .most = GANGS_MAX },
                                       .runs = { .item_bytes = sizeof(struct pw_traced_run), .most = RUNS_MAX },
@@ -123,10 +123,10 @@ static enum pw_status begin(struct pw_dsession *session, struct pw_trace_log **r
         return PW_OK;
 }
 
-enum pw_status pw_trace_log_join(struct pw_dsession *session, struct pw_trace_log **ret_log, struct pw_error *ret_err)
+enum pw_status pw_trace_log_join(const struct pw_trace_reader *reader, struct pw_trace_log **ret_log, struct pw_error *ret_err)
 {
-        struct pw_trace_log *log = find(session->daemon, session);
-        enum pw_status status = log ? PW_OK : begin(session, &log, ret_err);
+        struct pw_trace_log *log = find(reader);
+        enum pw_status status = log ? PW_OK : begin(reader, &log, ret_err);
 
         if (status != PW_OK)
                 return status;
@@ -363,11 +363,13 @@ void pw_trace_logs_move(struct pw_daemon *daemon, const struct pw_moved *move)
 
                 if (!place)
                         continue;
-                *place = (struct pw_trace_move){ .bytes = move->bytes, .start_us = move->start_us, .end_us = move->end_us };
+                *place = (struct pw_trace_move){ .bytes = move->bytes, .start_us = move->start_us, .end_us = move->end_us,
+                                                 .status = move->status };
                 snprintf(place->object, sizeof place->object, "%s", move->object);
                 snprintf(place->to, sizeof place->to, "%s", move->to);
                 snprintf(place->from, sizeof place->from, "%s", move->from ? move->from : "");
                 place->kind = move->kind ? move->kind : "";
                 snprintf(place->client, sizeof place->client, "%s", move->client);
+                snprintf(place->why, sizeof place->why, "%s", move->why ? move->why : "");
         }
 }

@@ -20,6 +20,8 @@ struct pw_trace_move {
         uint64_t bytes, start_us, end_us;
         char object[PW_ID_TEXT_BYTES], to[32], client[48], from[16];
         const char *kind; /* "": to another memory of the host */
+        enum pw_status status;
+        char why[160];
 };
 /* A program as logs tell of it: its texts are copies of its own. */
 struct pw_traced_program {
@@ -51,9 +53,11 @@ static inline void *pw_trace_queue_at(const struct pw_trace_queue *queue, uint64
         return queue->items + (size_t)(number & (queue->capacity - 1)) * queue->item_bytes;
 }
 
-/* The log that the session's trace reads, made where there is none; it has one trace more.
+/* Who reads: for whose end it is, and who is charged for it. */
+struct pw_trace_reader { struct pw_daemon *daemon; struct pw_tenant *tenant; bool operator_; };
+/* The log that the reader's trace reads, made where there is none; it has one trace more.
  * Errors: PW_LIMIT (the tenant has as many traces as it may), PW_NO_SPACE, PW_NO_MEMORY. */
-PW_MUST_CHECK enum pw_status pw_trace_log_join(struct pw_dsession *session, struct pw_trace_log **ret_log,
+PW_MUST_CHECK enum pw_status pw_trace_log_join(const struct pw_trace_reader *reader, struct pw_trace_log **ret_log,
                                                struct pw_error *ret_err);
 void pw_trace_log_leave(struct pw_trace_log *log); /* with the last one it goes */
 /* Programs that were told of are told of again: a trace begins. */

@@ -115,14 +115,14 @@ static void test_who_sees_what(void **state)
         struct pw_daemon daemon = { .children.all = &child, .device_count = 1 };
         struct pw_tenant tenants[3] = { { .name = (char[]){ "ann" } }, { .name = (char[]){ "bo" } },
                                         { .name = (char[]){ "root" } } };
-        struct pw_dsession sessions[3];
+        struct pw_trace_reader readers[3];
         struct pw_trace_log *logs[3];
 
         (void)state;
         pw_list_init(&daemon.inspection.trace_logs);
         for (int i = 0; i < 3; i++) {
-                sessions[i] = (struct pw_dsession){ .daemon = &daemon, .tenant = &tenants[i], .operator_ = i == 2 };
-                assert_int_equal(pw_trace_log_join(&sessions[i], &logs[i], NULL), PW_OK);
+                readers[i] = (struct pw_trace_reader){ &daemon, &tenants[i], i == 2 };
+                assert_int_equal(pw_trace_log_join(&readers[i], &logs[i], NULL), PW_OK);
         }
         for (uint32_t seq = 1; seq <= GANGS; seq++)
                 board.history[seq - 1] = (struct pw_history){ .seq = seq, .run = 100 + seq };
@@ -151,14 +151,14 @@ static void test_what_is_missed_is_counted(void **state)
         struct pw_child child = { .board = &board };
         struct pw_daemon daemon = { .children.all = &child, .device_count = 1 };
         struct pw_tenant tenants[2] = { { .name = (char[]){ "ann" } }, { .name = (char[]){ "root" } } };
-        struct pw_dsession sessions[2];
+        struct pw_trace_reader readers[2];
         struct pw_trace_log *logs[2];
 
         (void)state;
         pw_list_init(&daemon.inspection.trace_logs);
         for (int i = 0; i < 2; i++) {
-                sessions[i] = (struct pw_dsession){ .daemon = &daemon, .tenant = &tenants[i], .operator_ = i == 1 };
-                assert_int_equal(pw_trace_log_join(&sessions[i], &logs[i], NULL), PW_OK);
+                readers[i] = (struct pw_trace_reader){ &daemon, &tenants[i], i == 1 };
+                assert_int_equal(pw_trace_log_join(&readers[i], &logs[i], NULL), PW_OK);
         }
         atomic_store(&board.history_count, PW_HISTORY);
         pw_trace_logs_gangs(&daemon);

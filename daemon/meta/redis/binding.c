@@ -8,22 +8,25 @@
 
 /* --- as texts ---------------------------------------------------------------------------------------------------------------- */
 
-char *pw_redis_id_format(struct pw_id id, char text[PW_REDIS_ID_BYTES])
+char *pw_redis_id_format(struct pw_id id, struct pw_name_keeper keeper, char text[PW_REDIS_ID_BYTES])
 {
-        snprintf(text, PW_REDIS_ID_BYTES, "%u %u %016" PRIx64 "%08x%08x", pw_id_host(id), (unsigned)id.epoch, id.place,
+        snprintf(text, PW_REDIS_ID_BYTES, "%u %u %016" PRIx64 "%08x%08x", (unsigned)keeper.host, (unsigned)keeper.epoch, id.place,
                  (unsigned)id.epoch, (unsigned)id.generation);
         return text;
 }
 
-bool pw_redis_id_parse(const char *text, struct pw_id *ret_id)
+bool pw_redis_id_parse(const char *text, struct pw_id *ret_id, struct pw_name_keeper *ret_keeper)
 {
         unsigned host, host_epoch, epoch, generation;
         uint64_t place;
 
-        if (sscanf(text, "%u %u %16" SCNx64 "%8x%8x", &host, &host_epoch, &place, &epoch, &generation) != 5)
+        if (sscanf(text, "%u %u %16" SCNx64 "%8x%8x", &host, &host_epoch, &place, &epoch, &generation) != 5 || !host)
                 return false;
         *ret_id = (struct pw_id){ place, epoch, generation };
-        return host == pw_id_host(*ret_id) && host_epoch == epoch;
+        *ret_keeper = (struct pw_name_keeper){ host, host_epoch };
+        if (host == pw_id_host(*ret_id) && host_epoch == epoch)
+                ret_keeper->host = ret_keeper->epoch = 0;
+        return true;
 }
 
 char *pw_redis_key_of(const char *tenant_and_name)
@@ -107,7 +110,7 @@ void pw_redis_binding_note(struct pw_redis *redis, const struct pw_redis_ask *as
 {
         enum pw_name_outcome outcome = ask->answer.outcome;
         struct pw_redis_binding *binding = find(redis, ask->text);
-        bool ours = ask->kind == PW_NAME_BIND && outcome == PW_NAMED_OK;
+        bool ours = (ask->kind == PW_NAME_BIND || ask->kind == PW_NAME_TAKE) && outcome == PW_NAMED_OK;
 
         redis->version = pw_max_u64(redis->version, ask->answer.version);
         if (ours && (binding || (binding = add(redis, ask->text)))) {
@@ -150,11 +153,12 @@ static void lost(struct part *part, uint32_t i, const char *id_text, const char 
 {
         struct pw_redis *redis = part->redis;
         struct pw_redis_binding *binding = i < part->count ? find(redis, part->texts[i]) : NULL;
+        struct pw_name_keeper keeper;
         struct pw_id id;
 
         if (!binding || !pw_id_equal(binding->id, part->ids[i]))
                 return;
-        if (!pw_redis_id_parse(id_text, &id))
+        if (!pw_redis_id_parse(id_text, &id, &keeper))
                 return; /* it is put back when this host joins next; a server that throws keys away was complained of */
         pw_redis_tell_changed(redis, part->texts[i], id, strtoull(version, NULL, 10));
         drop(redis, binding);
@@ -198,7 +202,7 @@ static struct part *take_part(struct pw_redis *redis, struct texts *texts, uint6
                 }
                 memcpy(part->texts[i], binding->text, bytes_of(binding->text));
                 part->ids[i] = binding->id;
-                pw_redis_id_format(binding->id, texts->ids[i]);
+                pw_redis_id_format(binding->id, pw_redis_own(redis), texts->ids[i]);
                 snprintf(texts->versions[i], sizeof texts->versions[i], "%" PRIu64, binding->version);
                 part->count++;
                 binding->kept_us = now_us;

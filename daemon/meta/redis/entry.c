@@ -31,11 +31,43 @@ static void hear_error(struct pw_redis *redis, const char *error)
         pw_redis_hear(redis, &(struct pw_redis_said){ .error = error });
 }
 
+/* Said once, until it is no longer so. */
+static void note_evicts(struct pw_redis *redis, bool evicts)
+{
+        struct pw_error why;
+
+        if (evicts && !redis->evicts_told) {
+                pw_error_set(&why, PW_NO_SPACE,
+                             "Redis at %s: throws keys away when its memory is full, so a name could be bound twice; set its "
+                             "maxmemory-policy to noeviction",
+                             redis->address);
+                pw_redis_tell(redis, PW_META_TROUBLE, &why);
+        }
+        redis->evicts_told = evicts;
+}
+
+static void on_memory(void *context, const struct pw_redis_said *said)
+{
+        struct pw_redis_server server;
+
+        if (said->error || said->cut || !said->count)
+                return; /* a user that may not ask is told so when it comes */
+        pw_redis_server_read(said->words[0], &server);
+        note_evicts(context, server.evicts);
+}
+
+void pw_redis_look_at_memory(struct pw_redis *redis)
+{
+        struct pw_redis_args args = { 2, false, { "INFO", "memory" } };
+
+        if (pw_redis_wire_ask(redis->wire, &args, on_memory, redis) != PW_OK)
+                redis->beats = UINT32_MAX - 1; /* with the next one */
+}
+
 static void on_info(void *context, const struct pw_redis_said *said)
 {
         struct pw_redis *redis = context;
         struct pw_redis_server server;
-        struct pw_error why;
 
         if (redis->wanted)
                 return;
@@ -52,14 +84,7 @@ static void on_info(void *context, const struct pw_redis_said *said)
                 hear_error(redis, "READONLY");
                 return;
         }
-        if (server.evicts && !redis->evicts_told) {
-                redis->evicts_told = true;
-                pw_error_set(&why, PW_NO_SPACE,
-                             "Redis at %s: throws keys away when its memory is full, so a name could be bound twice; set its "
-                             "maxmemory-policy to noeviction",
-                             redis->address);
-                pw_redis_tell(redis, PW_META_TROUBLE, &why);
-        }
+        note_evicts(redis, server.evicts);
         snprintf(redis->run, sizeof redis->run, "%s", server.run);
         if (pw_redis_member_step(&redis->member, PW_REDIS_GREET, pw_now_us()))
                 pw_redis_join(redis);
@@ -167,6 +192,7 @@ void pw_redis_join(struct pw_redis *redis)
         char epoch[12], instance[20], serial[24], lease[24], confirmed[12], version[24];
         bool member = redis->state.number;
         const char *mode = "member";
+        char where[PW_REDIS_WHERE_BYTES];
         struct pw_redis_args args = { .count = 0 };
         enum pw_status status;
 
@@ -189,7 +215,8 @@ void pw_redis_join(struct pw_redis *redis)
         pw_redis_arg(&args, redis->keys[1] + strlen(redis->keys[0]) + 1);
         for (uint32_t i = 0; i < 10; i++)
                 pw_redis_arg(&args, (const char *[]){ redis->run, redis->number, epoch, instance, serial, lease, redis->name,
-                                                      redis->own_address, mode, confirmed }[i]);
+                                                      pw_redis_where_format(redis->own_address, redis->successor, where), mode,
+                                                      confirmed }[i]);
         pw_redis_arg(&args, version);
         status = pw_redis_wire_run(redis->wire, PW_REDIS_JOIN, &args, on_join, redis);
         if (status != PW_OK)

@@ -29,7 +29,7 @@ static void answer(struct pw_redis_ask *ask, enum pw_name_outcome outcome)
 /* "HOST EPOCH ID", version: what the name is bound to. */
 static bool read_binding(const struct pw_redis_said *said, struct pw_name_answer *answer)
 {
-        if (said->count < 3 || !pw_redis_id_parse(said->words[1], &answer->id))
+        if (said->count < 3 || !pw_redis_id_parse(said->words[1], &answer->id, &answer->keeper))
                 return false;
         answer->version = strtoull(said->words[2], NULL, 10);
         return true;
@@ -65,17 +65,20 @@ static void on_name(void *context, const struct pw_redis_said *said)
 
 static void send_first(struct pw_redis *redis, struct pw_redis_asked *asked)
 {
-        static const char *const kinds[] = { [PW_NAME_BIND] = "bind", [PW_NAME_UNBIND] = "unbind", [PW_NAME_RESOLVE] = "resolve" };
+        static const char *const kinds[] = { [PW_NAME_BIND] = "bind", [PW_NAME_UNBIND] = "unbind", [PW_NAME_RESOLVE] = "resolve",
+                                             [PW_NAME_TAKE] = "take" };
         struct pw_redis_ask *ask = pw_list_first(&asked->asks, struct pw_redis_ask, link);
         pw_auto_free char *key = pw_redis_key_of(ask->text);
-        char id[PW_REDIS_ID_BYTES];
+        char id[PW_REDIS_ID_BYTES], from[PW_REDIS_ID_BYTES];
         struct pw_redis_args args;
         enum pw_status status = PW_NO_MEMORY;
 
         pw_redis_args_begin(redis, &args);
         pw_redis_arg(&args, kinds[ask->kind]);
         pw_redis_arg(&args, key);
-        pw_redis_arg(&args, pw_redis_id_format(ask->id, id));
+        pw_redis_arg(&args, pw_redis_id_format(ask->id, pw_redis_own(redis), id));
+        if (ask->kind == PW_NAME_TAKE)
+                pw_redis_arg(&args, pw_redis_id_format(ask->id, ask->from, from));
         if (key)
                 status = pw_redis_wire_run(redis->wire, PW_REDIS_NAME, &args, on_name, ask);
         asked->sent = status == PW_OK;
@@ -120,7 +123,8 @@ static struct pw_redis_ask *new_ask(struct pw_redis *redis, const struct pw_name
 
         if (!ask)
                 return NULL;
-        *ask = (struct pw_redis_ask){ .redis = redis, .kind = asks->kind, .id = asks->id, .answer = { .token = asks->token } };
+        *ask = (struct pw_redis_ask){ .redis = redis, .kind = asks->kind, .id = asks->id, .from = asks->from,
+                                      .answer = { .token = asks->token } };
         pw_list_init(&ask->link);
         memcpy(ask->text, asks->tenant, tenant_bytes);
         memcpy(ask->text + tenant_bytes, asks->name, name_bytes);

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#define MEMORY_BEATS 16u /* half a minute, with the lease of daemons */
+
 /* --- what is heard ----------------------------------------------------------------------------------------------------------- */
 
 /* The gravest thing that was heard since the last turn is what is done. */
@@ -137,8 +139,13 @@ static void beat(struct pw_redis *redis, uint64_t now_us)
         status = pw_redis_wire_run(redis->wire, PW_REDIS_BEAT, &args, on_beat, redis);
         if (status != PW_OK)
                 pw_redis_stuck(redis, status);
-        if (redis->member.state == PW_REDIS_IN)
-                pw_redis_bindings_renew(redis, now_us);
+        if (redis->member.state != PW_REDIS_IN)
+                return;
+        pw_redis_bindings_renew(redis, now_us);
+        if (++redis->beats < MEMORY_BEATS)
+                return;
+        redis->beats = 0;
+        pw_redis_look_at_memory(redis);
 }
 
 static void settle(struct pw_redis *redis, uint64_t now_us)
@@ -248,6 +255,16 @@ static uint64_t redis_next_us(const struct pw_meta *base)
 static void redis_look(struct pw_meta *base)
 {
         pw_redis_member_hurry(&pw_container_of(base, struct pw_redis, base)->member, pw_now_us());
+}
+
+/* What it joins with later says the same. */
+static void redis_drains(struct pw_meta *base, uint32_t successor)
+{
+        struct pw_redis *redis = pw_container_of(base, struct pw_redis, base);
+
+        redis->successor = successor;
+        if (redis->member.state == PW_REDIS_IN && !redis->wanted)
+                pw_redis_table_say_own(redis);
 }
 
 static enum pw_status redis_submit(struct pw_meta *base, const struct pw_name_ask *ask)
@@ -421,5 +438,6 @@ const struct pw_meta_kind pw_meta_redis = {
         .submit = redis_submit,
         .turn = redis_turn,
         .look = redis_look,
+        .drains = redis_drains,
         .next_us = redis_next_us,
 };

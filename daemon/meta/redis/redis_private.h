@@ -38,6 +38,7 @@ struct pw_redis_ask {
         struct pw_redis_asked *of;
         enum pw_name_ask_kind kind;
         struct pw_id id;
+        struct pw_name_keeper from;
         struct pw_name_answer answer;
         char text[];                /* tenant, 0, name */
 };
@@ -73,6 +74,7 @@ struct pw_redis {
         struct pw_redis_saver *saver; /* of the state; NULL: in open() */
         struct pw_redis_wire *wire;
         char *address, *cluster, *name, *machine, *own_address, *user, *password;
+        uint32_t successor;         /* this host drains, and that one takes over; 0: it does not */
         uint64_t instance, serial;  /* serial: of the connection */
         uint32_t first_epoch;       /* of a host that is in no cluster yet: what it asks for */
         bool new_cluster, joined;   /* joined: the listener knows number and epoch */
@@ -85,6 +87,7 @@ struct pw_redis {
         struct pw_error why;        /* of it */
         bool away;                  /* the listener was told so, */
         uint64_t reasons;           /* with these statuses, each a bit */
+        uint32_t beats;             /* since it was looked at how Redis uses its memory */
         bool evicts_told, save;     /* save: the state is to be written */
         char waits[512];            /* what WAITS said last */
 
@@ -116,6 +119,7 @@ void pw_redis_args_begin(const struct pw_redis *redis, struct pw_redis_args *ret
 /* entry.c */
 void pw_redis_up(void *context);
 void pw_redis_join(struct pw_redis *redis);
+void pw_redis_look_at_memory(struct pw_redis *redis); /* does it throw keys away by now? */
 /* The texts that begin each key and script follow from cluster, number and epoch. */
 void pw_redis_name_keys(struct pw_redis *redis, uint64_t incarnation);
 
@@ -123,6 +127,10 @@ void pw_redis_name_keys(struct pw_redis *redis, uint64_t incarnation);
 void pw_redis_table_known(void *context, const struct pw_host_row *row);
 const struct pw_host_row *pw_redis_table_next(void *context, uint32_t *cursor);
 void pw_redis_table_read(struct pw_redis *redis);
+void pw_redis_table_say_own(struct pw_redis *redis); /* the row of this host has changed */
+/* The address of a row, and who takes over. */
+#define PW_REDIS_WHERE_BYTES (PW_HOST_ADDRESS_MAX + 12)
+char *pw_redis_where_format(const char *address, uint32_t successor, char text[PW_REDIS_WHERE_BYTES]);
 void pw_redis_table_done(struct pw_redis *redis);
 
 /* names.c */
@@ -141,8 +149,13 @@ void pw_redis_bindings_done(struct pw_redis *redis);
  * memory. */
 char *pw_redis_key_of(const char *tenant_and_name);
 #define PW_REDIS_ID_BYTES 64u
-char *pw_redis_id_format(struct pw_id id, char text[PW_REDIS_ID_BYTES]);
-bool pw_redis_id_parse(const char *text, struct pw_id *ret_id);
+/* As a binding that `keeper` keeps. */
+char *pw_redis_id_format(struct pw_id id, struct pw_name_keeper keeper, char text[PW_REDIS_ID_BYTES]);
+bool pw_redis_id_parse(const char *text, struct pw_id *ret_id, struct pw_name_keeper *ret_keeper);
+static inline struct pw_name_keeper pw_redis_own(const struct pw_redis *redis)
+{
+        return (struct pw_name_keeper){ redis->host.host, redis->host.epoch };
+}
 
 /* telling.c: the listener is told in the next turn. */
 void pw_redis_tell(struct pw_redis *redis, enum pw_meta_event_kind kind, const struct pw_error *why);

@@ -15,7 +15,7 @@
  * read late, does nothing. */
 #define FENCE "if redis.call('GET', L) ~= F then return {'FENCED'} end\n"
 
-/* Rows of the host table are "EPOCH NAME ADDRESS". */
+/* Rows of the host table are "EPOCH NAME ADDRESS", and " SUCCESSOR" of a host that drains. */
 #define ROWS \
         "local DAY, H = 86400000, P .. ':hosts'\n" \
         "local function row(n)\n" \
@@ -119,21 +119,22 @@ static const char hosts[] =
         "end\n"
         "return out\n";
 
-/* ARGV: triples of number, epoch, "name address". Who is put back is not there: its number is free in a day. */
+/* ARGV: triples of number, epoch, "name address". Who is put back is not there: its number is free in a day. Who asks may say
+ * something else of itself. */
 static const char restore[] =
         CHECK FENCE ROWS
         "for i = 5, #ARGV, 3 do\n"
         "  local n, e = ARGV[i], tonumber(ARGV[i + 1])\n"
-        "  if (row(n) or -1) < e then\n"
+        "  if (row(n) or -1) < e or (n == N and row(n) == e) then\n"
         "    set_row(n, e, ARGV[i + 2])\n"
         "    redis.call('SET', P .. ':lease:' .. n, string.format('%d 0 0', e), 'PX', DAY, 'NX')\n"
         "  end\n"
         "end\n"
         "return {'OK'}\n";
 
-/* A binding is "HOST EPOCH ID VERSION RUN". It is absent where its host has another epoch, or which was there before the server
- * began anew, or is of another type. Whether one is absent is known by the host table: who has a lease, and no row there, puts it
- * back first. */
+/* A binding is "HOST EPOCH ID VERSION RUN", of the host that keeps it: the home of the object, or who took over from it. It is
+ * absent where that has another epoch, or which was there before the server began anew, or is of another type. Whether one is
+ * absent is known by the host table: who has a lease, and no row there, puts it back first. */
 #define BOUND \
         ROWS \
         "if not row(N) then return {'EMPTY'} end\n" \
@@ -145,7 +146,7 @@ static const char restore[] =
         "  return string.format('%s %s %s', h, e, id), version\n" \
         "end\n"
 
-/* ARGV: what, TENANT/NAME, id as "HOST EPOCH ID". */
+/* ARGV: what, TENANT/NAME, id as "HOST EPOCH ID" of who asks; of 'take', the same of who kept it so far. */
 static const char name[] =
         CHECK FENCE BOUND
         "local what, K, id = ARGV[5], P .. ':name:' .. ARGV[6], ARGV[7]\n"
@@ -156,6 +157,11 @@ static const char name[] =
         "  return {'OK', id, version}\n"
         "end\n"
         "if not is then return {'NOTFOUND'} end\n"
+        "if what == 'take' and is == ARGV[8] then\n"
+        "  version = redis.call('HINCRBY', C, 'version', 1)\n"
+        "  redis.call('SET', K, string.format('%s %d %s', id, version, c[2]), 'PX', DAY)\n"
+        "  return {'OK', id, version}\n"
+        "end\n"
         "if what ~= 'resolve' and is ~= id then return {'TAKEN', is, version} end\n"
         "if what == 'unbind' then redis.call('DEL', K) end\n"
         "return {'OK', is, version}\n";

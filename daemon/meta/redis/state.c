@@ -36,8 +36,8 @@ static enum pw_status lock(struct pw_redis_state *state, struct pw_error *ret_er
 static bool read_row(const char *line, struct pw_host_row *ret_row)
 {
         *ret_row = (struct pw_host_row){ .number = 0 };
-        return sscanf(line, "row %u %u %64s %255s", &ret_row->number, &ret_row->epoch, ret_row->name, ret_row->address) == 4 &&
-               ret_row->number && ret_row->number <= 65534;
+        return sscanf(line, "row %u %u %64s %255s %u", &ret_row->number, &ret_row->epoch, ret_row->name, ret_row->address,
+                      &ret_row->successor) >= 4 && ret_row->number && ret_row->number <= 65534 && ret_row->successor <= 65534;
 }
 
 /* The four lines before the rows. */
@@ -136,7 +136,8 @@ enum pw_status pw_redis_state_text(const struct pw_redis_state *state,
                 state->cluster, state->host, state->machine, (unsigned long long)state->incarnation, state->number, state->epoch,
                 state->confirmed);
         for (uint32_t i = 0; (row = next(context, &i));)
-                fprintf(file, "row %u %u %s %s\n", row->number, row->epoch, row->name, row->address);
+                fprintf(file, row->successor ? "row %u %u %s %s %u\n" : "row %u %u %s %s\n", row->number, row->epoch, row->name,
+                        row->address, row->successor);
         whole = !ferror(file);
         if (fclose(file) == 0 && whole) {
                 *ret_text = text;

@@ -26,7 +26,8 @@ static struct pw_redis_row *put_row(struct pw_redis *redis, const struct pw_host
                 return NULL;
         if (*row->row.name && said->epoch < row->row.epoch)
                 return NULL;
-        if (said->epoch == row->row.epoch && !strcmp(said->name, row->row.name) && !strcmp(said->address, row->row.address))
+        if (said->epoch == row->row.epoch && !strcmp(said->name, row->row.name) && !strcmp(said->address, row->row.address) &&
+            said->successor == row->row.successor)
                 return row;
         row->row = *said;
         pw_list_remove(&row->untold);
@@ -51,6 +52,34 @@ const struct pw_host_row *pw_redis_table_next(void *context, uint32_t *cursor)
 
 /* --- putting back ------------------------------------------------------------------------------------------------------------ */
 
+char *pw_redis_where_format(const char *address, uint32_t successor, char text[PW_REDIS_WHERE_BYTES])
+{
+        int used = snprintf(text, PW_REDIS_WHERE_BYTES, "%s", address);
+
+        if (successor)
+                snprintf(text + used, PW_REDIS_WHERE_BYTES - (size_t)used, " %u", successor);
+        return text;
+}
+
+static void on_said(void *context, const struct pw_redis_said *said) { (void)pw_redis_hear(context, said); }
+
+void pw_redis_table_say_own(struct pw_redis *redis)
+{
+        char epoch[12], rest[PW_HOST_NAME_MAX + 1 + PW_REDIS_WHERE_BYTES], where[PW_REDIS_WHERE_BYTES];
+        struct pw_redis_args args;
+        enum pw_status status;
+
+        pw_redis_args_begin(redis, &args);
+        snprintf(epoch, sizeof epoch, "%u", redis->host.epoch);
+        snprintf(rest, sizeof rest, "%s %s", redis->name, pw_redis_where_format(redis->own_address, redis->successor, where));
+        pw_redis_arg(&args, redis->number);
+        pw_redis_arg(&args, epoch);
+        pw_redis_arg(&args, rest);
+        status = pw_redis_wire_run(redis->wire, PW_REDIS_RESTORE, &args, on_said, redis);
+        if (status != PW_OK)
+                pw_redis_stuck(redis, status);
+}
+
 static void on_restored(void *context, const struct pw_redis_said *said)
 {
         struct pw_redis *redis = context;
@@ -61,7 +90,7 @@ static void on_restored(void *context, const struct pw_redis_said *said)
 
 struct part {
         struct pw_redis_args args;
-        char texts[PW_REDIS_PART][3][PW_HOST_NAME_MAX + PW_HOST_ADDRESS_MAX + 2];
+        char texts[PW_REDIS_PART][3][PW_HOST_NAME_MAX + 1 + PW_REDIS_WHERE_BYTES];
         uint32_t count;
 };
 
@@ -81,13 +110,14 @@ static void send_part(struct pw_redis *redis, struct part *part)
 
 static void add_to_part(struct pw_redis *redis, struct part *part, const struct pw_host_row *row)
 {
-        char (*texts)[PW_HOST_NAME_MAX + PW_HOST_ADDRESS_MAX + 2] = part->texts[part->count];
+        char (*texts)[PW_HOST_NAME_MAX + 1 + PW_REDIS_WHERE_BYTES] = part->texts[part->count];
+        char where[PW_REDIS_WHERE_BYTES];
 
         if (!part->count)
                 pw_redis_args_begin(redis, &part->args);
         snprintf(texts[0], sizeof texts[0], "%u", row->number);
         snprintf(texts[1], sizeof texts[1], "%u", row->epoch);
-        snprintf(texts[2], sizeof texts[2], "%s %s", row->name, row->address);
+        snprintf(texts[2], sizeof texts[2], "%s %s", row->name, pw_redis_where_format(row->address, row->successor, where));
         for (uint32_t i = 0; i < 3; i++)
                 pw_redis_arg(&part->args, texts[i]);
         if (++part->count == PW_REDIS_PART)
@@ -119,7 +149,8 @@ static void read_row(struct pw_redis *redis, const char *number, const char *tex
         struct pw_host_row said = { .number = (uint32_t)strtoul(number, NULL, 10) };
         struct pw_redis_row *row;
 
-        if (sscanf(text, "%u %64s %255s", &said.epoch, said.name, said.address) != 3 || !said.number || said.number > 65534)
+        if (sscanf(text, "%u %64s %255s %u", &said.epoch, said.name, said.address, &said.successor) < 3 || !said.number ||
+            said.number > 65534 || said.successor > 65534)
                 return; /* somebody else's hand was there */
         row = put_row(redis, &said);
         if (row)

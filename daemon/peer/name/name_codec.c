@@ -16,7 +16,7 @@ static void write_question(const struct pw_peer_name *message, Pathways__Wire__P
 {
         out->tenant = (char *)(uintptr_t)message->tenant;
         out->name = (char *)(uintptr_t)message->name;
-        if (message->kind != PW_PEER_NAME_BIND)
+        if (message->kind == PW_PEER_NAME_REMOVE)
                 return;
         out->place = message->id.place;
         out->epoch = message->id.epoch;
@@ -57,7 +57,9 @@ static enum pw_status read_question(const Pathways__Wire__PeerName *in, struct p
 
         if (!in->tenant[0] || strlen(in->tenant) > TENANT_MAX || in->ttl_us < 0)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host asks about a name of no tenant, or for less than no time");
-        if (pw_store_name_check(in->name, &why) != PW_OK)
+        if (in->kind == PW_PEER_NAME_TAKE && !in->name[0] && !in->ttl_us)
+                return pw_error_set(ret_err, PW_PROTOCOL, "a host hands on a lease for ever");
+        if ((in->kind != PW_PEER_NAME_TAKE || in->name[0]) && pw_store_name_check(in->name, &why) != PW_OK)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host asks about a name that is none: %s", why.text);
         ret_message->tenant = in->tenant;
         ret_message->name = in->name;
@@ -84,6 +86,7 @@ static enum pw_status read_any(const Pathways__Wire__PeerName *in, struct pw_pee
         case PW_PEER_NAME_BOUND: return PW_OK;
         case PW_PEER_NAME_ANSWER: if (in->number) return read_answer(in, ret_message, ret_err); break;
         case PW_PEER_NAME_BIND:
+        case PW_PEER_NAME_TAKE:
         case PW_PEER_NAME_REMOVE: if (in->number) return read_question(in, ret_message, ret_err); break;
         }
         return pw_error_set(ret_err, PW_PROTOCOL, "a host says %u of names, number %lu: that is nothing", in->kind,

@@ -15,14 +15,15 @@ enum pw_peer_name_kind {
         PW_PEER_NAME_ANSWER,   /* to either */
         PW_PEER_NAME_WAITS,    /* somebody here waits for names: say once, by BOUND, when you have bound more than `number` */
         PW_PEER_NAME_BOUND,    /* this host has bound `number` names since it was started */
+        PW_PEER_NAME_TAKE,     /* a question of who drains to who takes over: hold it by that name, or a lease, in its place */
 };
 
 struct pw_peer_name {
         enum pw_peer_name_kind kind;
         uint64_t number;           /* of a question and its answer: never 0; of WAITS and BOUND */
-        const char *tenant, *name; /* of a question */
-        struct pw_id id;           /* BIND */
-        int64_t ttl_us;            /* BIND: the name goes after so long; 0: never */
+        const char *tenant, *name; /* of a question; of TAKE "": a lease */
+        struct pw_id id;           /* BIND, TAKE */
+        int64_t ttl_us;            /* BIND, TAKE: it goes after so long; 0: never */
         enum pw_status status;     /* ANSWER; PW_OK: it was done */
         const char *text;          /* ANSWER: of an error, a sentence; never NULL */
         void *own;
@@ -30,7 +31,7 @@ struct pw_peer_name {
 
 static inline bool pw_peer_name_is_question(enum pw_peer_name_kind kind)
 {
-        return kind == PW_PEER_NAME_BIND || kind == PW_PEER_NAME_REMOVE;
+        return kind == PW_PEER_NAME_BIND || kind == PW_PEER_NAME_REMOVE || kind == PW_PEER_NAME_TAKE;
 }
 
 /* Own: the caller's, as of pw_link_frame_new(). A question asks for work. NULL: out of memory. */

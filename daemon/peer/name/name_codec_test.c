@@ -12,6 +12,8 @@
 static const struct pw_peer_name bind = { .kind = PW_PEER_NAME_BIND, .number = UINT64_MAX, .tenant = "ann", .name = "weights/0",
                                           .id = { UINT64_C(3) << 48 | 7, 9, 11 }, .ttl_us = INT64_MAX };
 static const struct pw_peer_name removal = { .kind = PW_PEER_NAME_REMOVE, .number = 1, .tenant = "a", .name = "!" };
+static const struct pw_peer_name lease = { .kind = PW_PEER_NAME_TAKE, .number = 4, .tenant = "a", .name = "", .id = { 7, 8, 9 },
+                                           .ttl_us = 5 };
 static const struct pw_peer_name done = { .kind = PW_PEER_NAME_ANSWER, .number = 2, .status = PW_OK, .text = "" };
 static const struct pw_peer_name taken = { .kind = PW_PEER_NAME_ANSWER, .number = 3, .status = PW_EXISTS, .text = "taken" };
 
@@ -21,7 +23,8 @@ static enum pw_status pass(const struct pw_peer_name *message, struct pw_peer_na
         enum pw_status status;
 
         assert_non_null(frame);
-        assert_int_equal(frame->work, message->kind == PW_PEER_NAME_BIND || message->kind == PW_PEER_NAME_REMOVE);
+        assert_int_equal(frame->work, message->kind == PW_PEER_NAME_BIND || message->kind == PW_PEER_NAME_REMOVE ||
+                                      message->kind == PW_PEER_NAME_TAKE);
         status = pw_peer_name_unpack(frame->data, frame->bytes, ret_message, ret_err);
         pw_link_frame_free(frame);
         return status;
@@ -38,6 +41,10 @@ static void test_questions(void **state)
         assert_string_equal(read.tenant, "ann");
         assert_string_equal(read.name, "weights/0");
         assert_true(pw_id_equal(read.id, bind.id));
+        pw_peer_name_done(&read);
+        assert_int_equal(pass(&lease, &read, NULL), PW_OK);
+        assert_int_equal(read.kind, PW_PEER_NAME_TAKE);
+        assert_true(read.ttl_us == 5 && !read.name[0] && pw_id_equal(read.id, lease.id));
         pw_peer_name_done(&read);
         assert_int_equal(pass(&removal, &read, NULL), PW_OK);
         assert_int_equal(read.kind, PW_PEER_NAME_REMOVE);
@@ -98,14 +105,18 @@ static void test_wrong(void **state)
         refused(message, "number 0: that is nothing");
         message = taken, message.number = 0;
         refused(message, "number 0: that is nothing");
-        message = bind, message.kind = (enum pw_peer_name_kind)6;
-        refused(message, "says 6 of names");
+        message = bind, message.kind = (enum pw_peer_name_kind)7;
+        refused(message, "says 7 of names");
         message = bind, message.tenant = "";
         refused(message, "a name of no tenant");
         message = bind, message.tenant = longer;
         refused(message, "a name of no tenant");
         message = bind, message.ttl_us = -1;
         refused(message, "less than no time");
+        message = bind, message.kind = PW_PEER_NAME_TAKE, message.name = "", message.ttl_us = 0;
+        refused(message, "a lease for ever");
+        message = bind, message.kind = PW_PEER_NAME_TAKE, message.number = 0;
+        refused(message, "number 0: that is nothing");
         message = bind, message.name = "";
         refused(message, "name: 0 bytes");
         message = removal, message.name = longer;

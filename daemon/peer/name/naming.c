@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/peer/asks.h"
+#include "daemon/peer/name/handing.h"
 #include "daemon/peer/name/name_codec.h"
 #include "daemon/session/output.h"
 #include "store/name.h"
@@ -77,10 +78,11 @@ static enum pw_status home_has_ended(struct pw_id id, struct pw_error *ret_err)
                             "gets no name; put it again", pw_id_format(id, text));
 }
 
-static enum pw_status check(const struct pw_dsession *session, struct pw_id id, struct pw_error *ret_err)
+static enum pw_status check(const struct pw_dsession *session, const struct pw_foreign_name *name,
+                            struct pw_error *ret_err)
 {
-        if (pw_id_host(id) == session->daemon->host)
-                return home_has_ended(id, ret_err);
+        if (pw_id_host(name->object) == session->daemon->host && !name->keeper)
+                return home_has_ended(name->object, ret_err);
         if (!strncmp(session->tenant->name, "uid-", 4))
                 return pw_error_set(ret_err, PW_DENIED, "tenant %s has no name, so that no other host knows which names are its",
                                     session->tenant->name);
@@ -92,13 +94,14 @@ void pw_naming_ask(struct pw_dsession *session, uint64_t request, const struct p
         struct pw_peers *peers = session->daemon->peers;
         struct asked *asked = malloc(sizeof *asked);
         struct pw_error err;
-        enum pw_status status = asked ? check(session, name->object, &err)
+        enum pw_status status = asked ? check(session, name, &err)
                                       : pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
 
         if (status == PW_OK)
                 status = pw_asks_begin(session, &err);
         if (status == PW_OK) {
-                *asked = (struct asked){ .number = ++peers->next_name, .request = request, .host = pw_id_host(name->object),
+                *asked = (struct asked){ .number = ++peers->next_name, .request = request,
+                                         .host = name->keeper ? name->keeper : pw_id_host(name->object),
                                          .session = session->number, .tenant = session->tenant, .id = name->object,
                                          .since_us = pw_now_us() };
                 pw_list_init(&asked->link);
@@ -136,6 +139,8 @@ static void answered(struct pw_peers *peers, uint32_t host, const struct pw_peer
                 finish(peers, asked, message->status, message->text);
                 return;
         }
+        if (message->number & PW_HANDING_NUMBERS)
+                pw_handing_answered(peers, host, message->number & ~PW_HANDING_NUMBERS, message->status);
 }
 
 void pw_naming_session_end(struct pw_dsession *session)
@@ -163,19 +168,54 @@ void pw_naming_each_wait(const struct pw_peers *peers, const struct pw_dsession 
 
 /* --- being asked -------------------------------------------------------------------------------------------------------------- */
 
-static void answer(struct pw_peers *peers, const struct question *question, enum pw_status status, const char *text)
+void pw_naming_answer(struct pw_peers *peers, uint32_t host, uint64_t theirs, enum pw_status status, const char *text)
 {
-        struct pw_peer_name message = { .kind = PW_PEER_NAME_ANSWER, .number = question->theirs, .status = status, .text = text };
+        struct pw_peer_name message = { .kind = PW_PEER_NAME_ANSWER, .number = theirs, .status = status, .text = text };
         struct pw_link_frame *frame = pw_peer_name_frame(&message);
         struct pw_error err;
 
-        pw_peers_work_done(peers, question->host);
+        pw_peers_work_done(peers, host);
         if (frame) {
-                pw_peers_send(peers, question->host, PW_PEER_BODY_NAME, frame);
+                pw_peers_send(peers, host, PW_PEER_BODY_NAME, frame);
                 return;
         }
         (void)!pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory for an answer");
-        pw_peers_give_up(peers, question->host, &err);
+        pw_peers_give_up(peers, host, &err);
+}
+
+static void answer(struct pw_peers *peers, const struct question *question, enum pw_status status, const char *text)
+{
+        pw_naming_answer(peers, question->host, question->theirs, status, text);
+}
+
+static struct question *question_new(struct pw_peers *peers, uint32_t host, uint64_t theirs)
+{
+        struct question *question = malloc(sizeof *question);
+
+        if (!question)
+                return NULL;
+        *question = (struct question){ .number = ++peers->next_name, .theirs = theirs, .host = host };
+        pw_list_init(&question->link);
+        return question;
+}
+
+enum pw_status pw_naming_take(struct pw_peers *peers, const struct pw_naming_taken *taken, struct pw_error *ret_err)
+{
+        struct question *question = question_new(peers, taken->host, taken->theirs);
+        struct pw_name_request request = { .tenant = taken->tenant, .name = taken->name, .now_us = pw_now_us(),
+                                           .session = peers->names_session };
+        enum pw_status status;
+
+        if (!question)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
+        request.request = question->number;
+        status = pw_store_name_take(peers->daemon->store, &request, taken->object, &taken->from, taken->until_us, ret_err);
+        peers->daemon->loop.more = true;
+        if (status == PW_OK)
+                pw_list_append(&peers->name_questions, &question->link);
+        else
+                free(question);
+        return status;
 }
 
 static enum pw_status bind_it(struct pw_peers *peers, const struct pw_name_request *request, const struct pw_peer_name *message,
@@ -197,15 +237,13 @@ static enum pw_status bind_it(struct pw_peers *peers, const struct pw_name_reque
 
 static enum pw_status asked_for(struct pw_peers *peers, uint32_t host, const struct pw_peer_name *message, struct pw_error *ret_err)
 {
-        struct question *question = malloc(sizeof *question);
+        struct question *question = question_new(peers, host, message->number);
         struct pw_name_request request = { .tenant = message->tenant, .name = message->name, .now_us = pw_now_us() };
         struct pw_error err;
         enum pw_status status;
 
         if (!question)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
-        *question = (struct question){ .number = ++peers->next_name, .theirs = message->number, .host = host };
-        pw_list_init(&question->link);
         request.session = peers->names_session;
         request.request = question->number;
         status = message->kind == PW_PEER_NAME_BIND ? bind_it(peers, &request, message, &err)
@@ -308,6 +346,8 @@ enum pw_status pw_naming_hear(struct pw_peers *peers, uint32_t host, const uint8
                 return status;
         if (message.kind == PW_PEER_NAME_ANSWER)
                 answered(peers, host, &message);
+        else if (message.kind == PW_PEER_NAME_TAKE)
+                status = pw_handing_take(peers, host, &message, ret_err);
         else if (!pw_peer_name_is_question(message.kind))
                 told_of_all(peers, host, &message);
         else

@@ -20,6 +20,19 @@ void pw_naming_ask(struct pw_dsession *session, uint64_t request, const struct p
 void pw_naming_told(struct pw_daemon *daemon, const struct pw_name_told *told);
 void pw_naming_session_end(struct pw_dsession *session);
 
+/* The name is taken over from `from`, as `host` asked by number `theirs`: answered once metadata has answered. Errors: those of
+ * pw_store_name_take(); then it is not. */
+struct pw_naming_taken {
+        uint32_t host;
+        uint64_t theirs;
+        const char *tenant, *name;
+        struct pw_object *object;
+        struct pw_name_keeper from;
+        uint64_t until_us;
+};
+PW_MUST_CHECK enum pw_status pw_naming_take(struct pw_peers *peers, const struct pw_naming_taken *taken, struct pw_error *ret_err);
+void pw_naming_answer(struct pw_peers *peers, uint32_t host, uint64_t theirs, enum pw_status status, const char *text);
+
 /* `host` asks, or answers. Errors: PW_PROTOCOL, PW_NO_MEMORY: give it up. */
 PW_MUST_CHECK enum pw_status pw_naming_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count,
                                             struct pw_error *ret_err);

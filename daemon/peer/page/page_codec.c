@@ -19,6 +19,8 @@ static void write_question(const struct pw_peer_page *message, Pathways__Wire__P
         out->filter = (char *)(uintptr_t)message->filter;
         out->limit = message->limit;
         out->after = message->after;
+        out->trace = message->trace;
+        out->drain = message->drain;
 }
 
 static void write_answer(const struct pw_peer_page *message, Pathways__Wire__PeerPage *out)
@@ -58,12 +60,18 @@ static enum pw_status read_question(const Pathways__Wire__PeerPage *in, struct p
 {
         if (!in->tenant[0] || strlen(in->tenant) > TENANT_MAX)
                 return pw_error_set(ret_err, PW_PROTOCOL, "a host asks for a listing of no tenant");
+        if (in->trace && in->limit > PW_PEER_TRACE_END)
+                return pw_error_set(ret_err, PW_PROTOCOL, "a host asks %u of a trace: there is nothing of that number", in->limit);
+        if (in->drain && (in->trace || !in->all))
+                return pw_error_set(ret_err, PW_PROTOCOL, "a host asks to drain, for somebody who is no operator");
         message->tenant = in->tenant;
         message->all = in->all;
         message->what = in->what;
         message->filter = in->filter;
         message->limit = in->limit;
         message->after = in->after;
+        message->trace = in->trace;
+        message->drain = in->drain;
         return PW_OK;
 }
 

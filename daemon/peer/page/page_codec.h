@@ -9,6 +9,9 @@
 
 struct pw_link_frame;
 
+/* What is asked of a trace. */
+enum pw_peer_trace { PW_PEER_TRACE_BEGIN = 0, PW_PEER_TRACE_GO_ON, PW_PEER_TRACE_END };
+
 /* A question for a page of a listing, or the answer. */
 struct pw_peer_page {
         bool answers;
@@ -19,10 +22,12 @@ struct pw_peer_page {
         const char *what, *filter;  /* the listing; "": all of it */
         uint32_t limit;             /* rows; 0: no such bound */
         uint64_t after;             /* where the page begins, as the one before said */
+        bool drain;                 /* to drain: `what` is who takes over, "": anybody; `after` how long to wait, in us */
+        bool trace;                 /* for what a trace has: `after` is the session, `limit` an enum pw_peer_trace */
         /* an answer */
         enum pw_status status;      /* PW_OK: there are rows */
         const char *text;           /* of an error, a sentence; never NULL */
-        const uint8_t *rows;        /* a Listing of wire/pathways.proto, packed, as the asking session is answered; not looked at */
+        const uint8_t *rows;        /* a Listing, or Trace, of wire/pathways.proto, packed; not looked at */
         uint32_t rows_bytes;
         void *own;
 };

@@ -11,6 +11,8 @@
 
 static const struct pw_peer_page question = { .number = UINT64_MAX, .tenant = "ann", .all = true, .what = "objects",
                                               .filter = "h1.2/3.4.5", .limit = 7, .after = UINT64_MAX };
+static const struct pw_peer_page trace = { .number = 1, .tenant = "ann", .what = "", .filter = "", .trace = true, .after = 12,
+                                           .limit = PW_PEER_TRACE_END };
 static const struct pw_peer_page rows = { .answers = true, .number = 2, .status = PW_OK, .text = "",
                                           .rows = (const uint8_t *)"\x08\x01", .rows_bytes = 2 };
 static const struct pw_peer_page refusal = { .answers = true, .number = 3, .status = PW_NOT_FOUND, .text = "there is no such" };
@@ -37,6 +39,10 @@ static void test_questions(void **state)
         assert_string_equal(read.tenant, "ann");
         assert_string_equal(read.what, "objects");
         assert_string_equal(read.filter, "h1.2/3.4.5");
+        assert_false(read.trace);
+        pw_peer_page_done(&read);
+        assert_int_equal(pass(&trace, &read, NULL), PW_OK);
+        assert_true(read.trace && read.limit == PW_PEER_TRACE_END && read.after == 12);
         pw_peer_page_done(&read);
 }
 
@@ -80,6 +86,9 @@ static void test_what_cannot_be(void **state)
         tenant[sizeof tenant - 1] = 0;
         bad.tenant = tenant;
         refuse(&bad, "no tenant");
+        bad = trace;
+        bad.limit = PW_PEER_TRACE_END + 1;
+        refuse(&bad, "of a trace");
         bad = rows;
         bad.status = (enum pw_status)999;
         refuse(&bad, "999");

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/peer/draining.h"
 
 #include <stdlib.h>
 
@@ -17,6 +18,7 @@ struct asked {
         uint64_t number, request;
         uint64_t until_us;       /* UINT64_MAX: nobody waits */
         uint32_t host, session;  /* 0: nobody */
+        bool trace, drain;       /* for what a trace has; to drain; else a page */
         struct pw_link_frame *frame; /* NULL: it was sent */
 };
 
@@ -59,11 +61,9 @@ static void send_next(struct pw_peers *peers, uint32_t host)
         uint32_t under_way = 0;
 
         pw_list_each(&peers->pages, asked, struct asked, link)
-                under_way += asked->host == host && !asked->frame;
+                under_way += asked->host == host && !asked->frame && !asked->drain;
         pw_list_each(&peers->pages, asked, struct asked, link) {
-                if (under_way >= UNDER_WAY)
-                        return;
-                if (asked->host != host || !asked->frame)
+                if (asked->host != host || !asked->frame || (under_way >= UNDER_WAY && !asked->drain))
                         continue;
                 if (!asked->session) {
                         free_asked(asked);
@@ -71,7 +71,7 @@ static void send_next(struct pw_peers *peers, uint32_t host)
                 }
                 pw_peers_send(peers, host, PW_PEER_BODY_PAGE, asked->frame);
                 asked->frame = NULL;
-                under_way++;
+                under_way += !asked->drain;
         }
 }
 
@@ -103,19 +103,23 @@ static enum pw_status check(const struct pw_dsession *session, uint32_t number, 
         return PW_OK;
 }
 
-static enum pw_status ask(struct pw_dsession *session, struct asked *asked, const Pathways__Wire__ListRequest *list,
-                          struct pw_error *ret_err)
+static enum pw_status ask(struct pw_dsession *session, struct asked *asked, struct pw_peer_page *message, struct pw_error *ret_err)
 {
-        struct pw_peer_page message = { .number = asked->number, .tenant = session->tenant->name, .all = session->operator_,
-                                        .what = list->what, .filter = list->filter, .limit = list->limit, .after = list->after };
         enum pw_status status = check(session, asked->host, ret_err);
 
         if (status != PW_OK)
                 return status;
-        if (strlen(list->what) + strlen(list->filter) > TEXTS_BYTES)
+        if (strlen(message->what) + strlen(message->filter) > TEXTS_BYTES)
                 return pw_error_set(ret_err, PW_INVALID, "%.60s: \"%.60s...\" is longer than anything that could be asked for",
-                                    list->what, list->filter);
-        asked->frame = pw_peer_page_frame(&message);
+                                    message->what, message->filter);
+        message->number = asked->number;
+        message->tenant = session->tenant->name;
+        message->all = session->operator_;
+        asked->trace = message->trace;
+        asked->drain = message->drain;
+        if (message->drain) /* it says itself when that is over */
+                asked->until_us = pw_max_u64(asked->until_us, asked->until_us + message->after);
+        asked->frame = pw_peer_page_frame(message);
         if (!asked->frame)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
         pw_list_append(&session->daemon->peers->pages, &asked->link);
@@ -125,7 +129,7 @@ static enum pw_status ask(struct pw_dsession *session, struct asked *asked, cons
         return PW_OK;
 }
 
-void pw_paging_ask(struct pw_dsession *session, uint64_t request, uint32_t host, const Pathways__Wire__ListRequest *list)
+static void ask_host(struct pw_dsession *session, uint64_t request, uint32_t host, struct pw_peer_page *message)
 {
         struct pw_peers *peers = session->daemon->peers;
         struct asked *asked = malloc(sizeof *asked);
@@ -136,7 +140,7 @@ void pw_paging_ask(struct pw_dsession *session, uint64_t request, uint32_t host,
                 *asked = (struct asked){ .number = ++peers->next_page, .request = request, .until_us = pw_now_us() + ANSWER_US,
                                          .host = host, .session = session->number };
                 pw_list_init(&asked->link);
-                status = ask(session, asked, list, &err);
+                status = ask(session, asked, message, &err);
         } else {
                 (void)!pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory for a question");
         }
@@ -144,6 +148,46 @@ void pw_paging_ask(struct pw_dsession *session, uint64_t request, uint32_t host,
                 return;
         free(asked);
         pw_session_reply_error(session, request, status, err.text);
+}
+
+void pw_paging_ask(struct pw_dsession *session, uint64_t request, uint32_t host, const Pathways__Wire__ListRequest *list)
+{
+        struct pw_peer_page message = { .what = list->what, .filter = list->filter, .limit = list->limit, .after = list->after };
+
+        ask_host(session, request, host, &message);
+}
+
+static bool see_clock(const struct pw_peers *peers, uint32_t host, struct pw_link_sample *ret_clock)
+{
+        const struct pw_host *of = pw_hosts_get(&peers->hosts, host);
+
+        return of && of->peer && pw_link_clock_see(&of->peer->link->clock, pw_boot_us(), ret_clock);
+}
+
+void pw_paging_ask_trace(struct pw_dsession *session, uint64_t request, uint32_t host, const Pathways__Wire__TraceRequest *trace)
+{
+        struct pw_peer_page message = { .what = "", .filter = "", .after = session->number, .trace = true,
+                                        .limit = trace->last && trace->goes_on ? PW_PEER_TRACE_END :
+                                                 trace->goes_on ? PW_PEER_TRACE_GO_ON : PW_PEER_TRACE_BEGIN };
+        struct pw_link_sample clock;
+        struct pw_error err;
+
+        if (check(session, host, &err) != PW_OK) {
+                pw_session_reply_error(session, request, err.status, err.text);
+        } else if (!see_clock(session->daemon->peers, host, &clock)) {
+                pw_session_reply_error(session, request, PW_NOT_READY,
+                                       "how that host's clock stands to this one's is not measured yet: ask again");
+        } else {
+                ask_host(session, request, host, &message);
+        }
+}
+
+void pw_paging_ask_drain(struct pw_dsession *session, uint64_t request, uint32_t host, const char *to, int64_t timeout_us)
+{
+        struct pw_peer_page message = { .what = to, .filter = "", .drain = true,
+                                        .after = timeout_us < 0 ? UINT64_MAX / 2 : (uint64_t)timeout_us };
+
+        ask_host(session, request, host, &message);
 }
 
 void pw_paging_session_end(const struct pw_dsession *session)
@@ -158,8 +202,8 @@ void pw_paging_session_end(const struct pw_dsession *session)
         }
 }
 
-static enum pw_status hand_over(struct pw_dsession *session, uint64_t request, const struct pw_peer_page *answer,
-                                struct pw_error *ret_err)
+static enum pw_status hand_over_rows(struct pw_dsession *session, uint64_t request, const struct pw_peer_page *answer,
+                                     struct pw_error *ret_err)
 {
         Pathways__Wire__Listing *listing = pathways__wire__listing__unpack(NULL, answer->rows_bytes, answer->rows);
 
@@ -170,25 +214,59 @@ static enum pw_status hand_over(struct pw_dsession *session, uint64_t request, c
         return PW_OK;
 }
 
+/* Its times are by its CLOCK_MONOTONIC; the link knows how far its CLOCK_BOOTTIME is ahead. */
+static enum pw_status hand_over_trace(struct pw_dsession *session, uint64_t request, const struct pw_peer_page *answer,
+                                      const struct pw_link_sample *clock, struct pw_error *ret_err)
+{
+        Pathways__Wire__Trace *trace = pathways__wire__trace__unpack(NULL, answer->rows_bytes, answer->rows);
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+
+        if (!trace)
+                return pw_error_set(ret_err, PW_PROTOCOL, "%u bytes that are no trace", answer->rows_bytes);
+        trace->ahead_ns = (int64_t)((uint64_t)clock->ahead_us * 1000 + (pw_boot_us() - pw_now_us()) * 1000 - trace->asleep_ns);
+        trace->bound_ns = clock->bound_us * 1000;
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_TRACE;
+        reply.trace = trace;
+        pw_session_reply(session, request, &reply, NULL, 0);
+        pathways__wire__trace__free_unpacked(trace, NULL);
+        return PW_OK;
+}
+
+static enum pw_status hand_over(struct pw_dsession *session, const struct asked *asked, const struct pw_peer_page *answer,
+                                struct pw_error *ret_err)
+{
+        struct pw_link_sample clock;
+
+        if (asked->drain) {
+                pw_session_reply_ok(session, asked->request);
+                return PW_OK;
+        }
+        if (!asked->trace)
+                return hand_over_rows(session, asked->request, answer, ret_err);
+        if (see_clock(session->daemon->peers, asked->host, &clock))
+                return hand_over_trace(session, asked->request, answer, &clock, ret_err);
+        pw_session_reply_error(session, asked->request, PW_HOST_LOST, "that host's clock has jumped: its times say nothing here");
+        return PW_OK;
+}
+
 static enum pw_status answered(struct pw_peers *peers, uint32_t host, const struct pw_peer_page *answer, struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
         struct pw_dsession *session;
-        struct asked *asked;
-        uint64_t request;
+        struct asked *asked, was;
 
         pw_list_each(&peers->pages, asked, struct asked, link) {
                 if (asked->number != answer->number || asked->host != host || asked->frame)
                         continue;
-                request = asked->request;
                 session = take_session(peers, asked);
+                was = *asked;
                 free_asked(asked);
                 if (session && answer->status != PW_OK)
-                        pw_session_reply_error(session, request, answer->status, answer->text);
+                        pw_session_reply_error(session, was.request, answer->status, answer->text);
                 else if (session)
-                        status = hand_over(session, request, answer, ret_err);
+                        status = hand_over(session, &was, answer, ret_err);
                 if (session && status != PW_OK)
-                        pw_session_reply_error(session, request, PW_HOST_LOST, "the other host's answer is no listing");
+                        pw_session_reply_error(session, was.request, PW_HOST_LOST, "the other host's answer is no listing");
                 break;
         }
         send_next(peers, host);
@@ -226,6 +304,8 @@ enum pw_status pw_paging_hear(struct pw_peers *peers, uint32_t host, const uint8
                 return status;
         if (message.answers)
                 status = answered(peers, host, &message, ret_err);
+        else if (message.drain)
+                pw_draining_asked(peers, host, &message);
         else
                 peers->page_maker->asked(peers->daemon, host, &message);
         pw_peer_page_done(&message);

@@ -17,6 +17,11 @@
  * request all but its host counts. Errors told: PW_HOST_LOST, PW_DEADLINE, PW_DENIED (a tenant that has no name between hosts),
  * what the other host says. */
 void pw_paging_ask(struct pw_dsession *session, uint64_t request, uint32_t host, const Pathways__Wire__ListRequest *list);
+/* The same, of what `host` did since it was asked last, in times of its own with what they are here. Errors told besides:
+ * PW_NOT_READY: its clock is not known yet, ask again; PW_GONE: the trace ended there. */
+void pw_paging_ask_trace(struct pw_dsession *session, uint64_t request, uint32_t host, const Pathways__Wire__TraceRequest *trace);
+/* An operator wants `host` to drain, `to`: who takes over there, "": anybody. Answered when it has, or by the deadline. */
+void pw_paging_ask_drain(struct pw_dsession *session, uint64_t request, uint32_t host, const char *to, int64_t timeout_us);
 void pw_paging_session_end(const struct pw_dsession *session);
 
 /* Who makes pages of this host's listings: handed in, before peers begin. */

@@ -77,6 +77,20 @@ enum pw_status pw_pulling_begin(struct pw_peers *peers, const struct pw_pulling_
         return status;
 }
 
+static void tell_traces(const struct pw_pulling *pulling, enum pw_status status, const char *why)
+{
+        struct pw_peers *peers = pulling->peers;
+        uint64_t now_us = pw_now_us(), boot_us = pw_boot_us();
+        struct pw_pull_row row;
+
+        if (!peers->travelled || !pulling->pull)
+                return;
+        pw_pull_row(pulling->pull, &row);
+        peers->travelled(peers->daemon, &(struct pw_travelled){ pulling->request.id, pulling->request.tenant, row.source,
+                                                                peers->own.host, row.bytes,
+                                                                now_us - (boot_us - pulling->began_us), now_us, status, why });
+}
+
 void pw_pulling_end(struct pw_pulling *pulling)
 {
         struct pw_peers *peers = pulling->peers;
@@ -84,6 +98,8 @@ void pw_pulling_end(struct pw_pulling *pulling)
         if (pulling->ended)
                 return;
         pulling->ended = true;
+        if (!pulling->whole)
+                tell_traces(pulling, PW_CANCELLED, "nobody here wants it any more");
         if (pulling->whole)
                 pw_pull_spread_withdraw(peers->spread, pulling->request.id, PW_GONE);
         pw_pull_source_withdraw(peers->source, pulling->number, PW_GONE);
@@ -113,20 +129,6 @@ struct pw_pulling_seen pw_pulling_see(const struct pw_pulling *pulling)
         return seen;
 }
 
-static void tell_traces(const struct pw_pulling *pulling)
-{
-        struct pw_peers *peers = pulling->peers;
-        uint64_t now_us = pw_now_us(), boot_us = pw_boot_us();
-        struct pw_pull_row row;
-
-        if (!peers->travelled || !pulling->pull)
-                return;
-        pw_pull_row(pulling->pull, &row);
-        peers->travelled(peers->daemon, &(struct pw_travelled){ pulling->request.id, pulling->request.tenant, row.source,
-                                                                peers->own.host, row.bytes,
-                                                                now_us - (boot_us - pulling->began_us), now_us });
-}
-
 /* All of it is here: others may have it from here, also when its home is lost. */
 static void become_whole(struct pw_pulling *pulling)
 {
@@ -134,9 +136,21 @@ static void become_whole(struct pw_pulling *pulling)
 
         if (pulling->ended)
                 return;
-        tell_traces(pulling);
+        tell_traces(pulling, PW_OK, "");
         pulling->whole = pw_pull_spread_offer(pulling->peers->spread, pulling->request.id, pulling->number, &err) == PW_OK;
         pulling->request.done(pulling->request.context, PW_OK, NULL);
+}
+
+/* What somebody can do about it; "": the status says it. */
+static const char *advice(enum pw_status status)
+{
+        switch (status) {
+        case PW_SYSTEM: return "; its pathwaysd could not read or send them: its log says why, try again then";
+        case PW_PROTOCOL: return "; what came was not what was sent: see the network between the two, and try again";
+        case PW_NOT_READY: case PW_DEADLINE: return "; `pathways hosts` says how the link is, try again";
+        case PW_HOST_LOST: return "; `pathways hosts` says since when it is not there";
+        default: return "";
+        }
 }
 
 static void fail(struct pw_pulling *pulling, const struct pw_pulls_action *action)
@@ -144,11 +158,13 @@ static void fail(struct pw_pulling *pulling, const struct pw_pulls_action *actio
         const struct pw_host *host = pw_hosts_get(&pulling->peers->hosts, action->host);
         struct pw_error err;
 
+        (void)!pw_error_set(&err, action->status, "its bytes do not come from host %s: %s%s", host ? host->row.name : "?",
+                            pw_status_text(action->status), advice(action->status));
+        if (!pulling->ended)
+                tell_traces(pulling, action->status, err.text);
         pulling->pull = NULL;
         if (pulling->ended)
                 return;
-        (void)!pw_error_set(&err, action->status, "its bytes do not come from host %s: %s", host ? host->row.name : "?",
-                            pw_status_text(action->status));
         pulling->request.done(pulling->request.context, action->status, &err);
 }
 

@@ -33,7 +33,7 @@ static void end(struct pw_peers *peers, struct sending *sending)
         if (sending->bytes && peers->travelled)
                 peers->travelled(peers->daemon,
                                  &(struct pw_travelled){ offered->id, offered->tenant, peers->own.host, sending->host,
-                                                         sending->bytes, sending->start_us, sending->end_us });
+                                                         sending->bytes, sending->start_us, sending->end_us, PW_OK, "" });
         pw_list_remove(&sending->link);
         free(sending);
 }

@@ -10,6 +10,7 @@
 #include "daemon/http/http.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/trace.h"
+#include "daemon/inspect/trace/trace_private.h"
 #include "daemon/loop/heap.h"
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
@@ -17,6 +18,7 @@
 #include "daemon/memory/room.h"
 #include "daemon/memory/worker.h"
 #include "daemon/meta/carry.h"
+#include "daemon/peer/draining.h"
 #include "daemon/peer/peers.h"
 #include "daemon/module/module.h"
 #include "daemon/loop/turn.h"
@@ -136,6 +138,22 @@ bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_inputs_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_processes_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
+uint64_t pw_boot_us(void) { return pw_now_us(); }
+bool pw_trace_elsewhere(struct pw_dsession *session, uint64_t id, const Pathways__Wire__TraceRequest *request)
+{
+        (void)session, (void)id, (void)request;
+        return false;
+}
+void pw_trace_answer_host(struct pw_trace *trace, const Pathways__Wire__Trace *message) { (void)trace, (void)message; }
+void pw_trace_refuse_host(struct pw_daemon *daemon, uint32_t host, uint64_t number, const struct pw_error *err)
+{
+        (void)daemon, (void)host, (void)number, (void)err;
+}
+enum pw_status pw_draining_check(const struct pw_daemon *daemon, struct pw_error *ret_err)
+{
+        (void)daemon, (void)ret_err;
+        return PW_OK;
+}
 bool pw_peers_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 uint64_t pw_peers_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_peers_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }

@@ -1,4 +1,5 @@
 /* Hosts that drain: what others hold of them stays good, by the ids that they have, before, in between and afterwards. */
+#include "base/id.h"
 #include "libclient/listing.h"
 #include "tests/integration/cluster/cluster.h"
 #include "tests/integration/operator/command.h"
@@ -109,6 +110,127 @@ static void ids_are_good_before_during_and_after(void **state)
         pw_unref(read);
 }
 
+static void expect_by_name(struct cluster *cluster, int i, const char *name, struct pw_id id, uint8_t seed)
+{
+        struct pw_future *future;
+        char wanted[PW_ID_TEXT_BYTES], found[PW_ID_TEXT_BYTES];
+
+        it_ok(pw_lookup(of(cluster, i), name, IT_LONG, &future, IT_ERR));
+        assert_string_equal(pw_id_format(pw_future_id(future), found), pw_id_format(id, wanted));
+        expect(future, seed);
+        pw_unref(future);
+}
+
+static bool has_no_objects(const struct pw_listing *listing, void *context)
+{
+        (void)context;
+        return it_rows(listing) == 0;
+}
+
+static bool anna_drained(const struct pw_listing *listing, void *context)
+{
+        (void)context;
+        return !strcmp(it_text(listing, it_find(listing, "name", "anna"), "drain"), "draining to h2");
+}
+
+/* What only names and leases hold of Anna is Bert's to hold once she has drained, by the ids that it has: also when she has ended,
+ * and when she is back. Who removes a name then removes it at Bert. */
+static void names_and_leases_go_on(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_id named, leased, short_named;
+        struct pw_future *made, *none;
+
+        start(cluster, 3);
+        made = put(cluster, 0, 1);
+        named = pw_future_id(made);
+        it_ok(pw_name(made, "weights", IT_ERR));
+        pw_unref(made);
+        made = put(cluster, 0, 2);
+        leased = pw_future_id(made);
+        it_ok(pw_lease(made, 10 * 60 * IT_SECOND, IT_ERR));
+        pw_unref(made);
+        made = put(cluster, 0, 3);
+        short_named = pw_future_id(made);
+        it_ok(pw_name_for(made, "for-a-while", 3 * IT_SECOND, IT_ERR));
+        pw_unref(made);
+
+        it_ok(pw_drain_host(of(cluster, 0), "anna", "bert", IT_LONG, IT_ERR));
+        it_fails(pw_lookup(of(cluster, 0), "weights", 0, &none, IT_ERR), PW_BUSY, "are on host h2 now");
+        expect_by_name(cluster, 2, "weights", named, 1);
+        expect_by_name(cluster, 2, "for-a-while", short_named, 3);
+        end_host(cluster, 0);
+        cluster_until_link(cluster, 1, 0, "away");
+        cluster_until_link(cluster, 2, 0, "away");
+        expect_by_name(cluster, 1, "weights", named, 1);
+        expect_by_name(cluster, 2, "weights", named, 1);
+        expect_by_id(cluster, 2, leased, 2);
+        cluster_start(cluster, 0, false);
+        cluster_meet(cluster);
+        expect_by_name(cluster, 0, "weights", named, 1);
+        expect_by_id(cluster, 0, leased, 2);
+
+        it_ok(pw_unname(of(cluster, 2), "weights", IT_ERR));
+        for (int i = 0; i < 3; i++)
+                it_fails(pw_lookup(of(cluster, i), "weights", 0, &none, IT_ERR), PW_NOT_FOUND, "not bound");
+        it_command_expect(&cluster->hosts[1], 0, "", IT_ARGS("free", pw_id_format(leased, (char[PW_ID_TEXT_BYTES]){ 0 })));
+        it_until(of(cluster, 1), "objects", has_no_objects, NULL); /* the other one has had its time */
+}
+
+/* Who joins when she who drained has gone finds at once who took over, and after a new start too, when Redis is away. */
+static void a_late_comer_finds_who_took_over(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_listing *listing;
+        struct pw_future *made;
+        struct pw_id id;
+
+        start(cluster, 2);
+        made = put(cluster, 0, 1);
+        id = pw_future_id(made);
+        it_ok(pw_lease(made, 10 * 60 * IT_SECOND, IT_ERR));
+        pw_unref(made);
+        it_ok(pw_drain_host(of(cluster, 0), "anna", NULL, IT_LONG, IT_ERR));
+        end_host(cluster, 0);
+        cluster_start(cluster, 2, false);
+        cluster_until_link(cluster, 2, 1, "up");
+        it_until(of(cluster, 2), "hosts", anna_drained, NULL);
+        expect_by_id(cluster, 2, id, 1);
+        end_host(cluster, 2);
+        server_kill(&cluster->server);
+        cluster_start(cluster, 2, false);
+        cluster_until_link(cluster, 2, 1, "up");
+        listing = it_list(of(cluster, 2), "hosts", NULL);
+        assert_string_equal(it_text(listing, it_find(listing, "name", "anna"), "drain"), "draining to h2");
+        pw_listing_free(listing);
+        expect_by_id(cluster, 2, id, 1);
+        it_command_expect(&cluster->hosts[1], 0, "", IT_ARGS("free", pw_id_format(id, (char[PW_ID_TEXT_BYTES]){ 0 })));
+        it_until(of(cluster, 1), "objects", has_no_objects, NULL);
+}
+
+/* She who takes over drains as well: what she was given goes on. */
+static void names_go_on_from_one_to_the_next(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_future *made;
+        struct pw_id named;
+
+        start(cluster, 3);
+        made = put(cluster, 0, 1);
+        named = pw_future_id(made);
+        it_ok(pw_name(made, "weights", IT_ERR));
+        pw_unref(made);
+        it_ok(pw_drain_host(of(cluster, 0), "anna", "bert", IT_LONG, IT_ERR));
+        end_host(cluster, 0);
+        cluster_until_link(cluster, 1, 0, "away");
+        cluster_until_link(cluster, 2, 0, "away");
+        it_ok(pw_drain_host(of(cluster, 1), "bert", NULL, IT_LONG, IT_ERR));
+        end_host(cluster, 1);
+        cluster_until_link(cluster, 2, 1, "away");
+        expect_by_name(cluster, 2, "weights", named, 1);
+        it_ok(pw_unname(of(cluster, 2), "weights", IT_ERR));
+}
+
 /* What is not ready is waited for; who drains takes no new work. */
 static void what_is_not_ready_is_waited_for(void **state)
 {
@@ -140,13 +262,44 @@ static void what_is_not_ready_is_waited_for(void **state)
         pw_unref(held);
 }
 
-/* The last host has nobody to take over; others are drained where they are. */
+/* Asked at any host, of any other. */
+static void another_host_is_drained(void **state)
+{
+        struct cluster *cluster = *state;
+        struct pw_listing *listing;
+        struct pw_future *made;
+        struct pw_id named;
+        void *bytes;
+
+        start(cluster, 3);
+        it_fails(pw_drain_host(of(cluster, 1), "anna", "dora", IT_LONG, IT_ERR), PW_NOT_FOUND, "--to dora is not known");
+        it_fails(pw_drain_host(of(cluster, 1), "anna", "anna", IT_LONG, IT_ERR), PW_INVALID, "from itself");
+        it_ok(pw_create(of(cluster, 0), 5000, NULL, &made, &bytes, IT_ERR));
+        named = pw_future_id(made);
+        it_ok(pw_name(made, "weights", IT_ERR));
+        it_fails(pw_drain_host(of(cluster, 1), "anna", "h3", 50000, IT_ERR), PW_DEADLINE, "leases are not taken over yet");
+        memset(bytes, 5, 5000);
+        it_ok(pw_seal(made, IT_ERR));
+        pw_unref(made);
+        assert_int_equal(it_command(&cluster->hosts[1], NULL, NULL, "drain", "anna", "--to", "cleo"), 0);
+        listing = it_list(of(cluster, 0), "hosts", NULL);
+        assert_string_equal(it_text(listing, it_find(listing, "name", "anna"), "drain"), "drained to h3");
+        pw_listing_free(listing);
+        end_host(cluster, 0);
+        cluster_until_link(cluster, 1, 0, "away");
+        it_ok(pw_lookup(of(cluster, 1), "weights", IT_LONG, &made, IT_ERR));
+        assert_true(pw_id_equal(pw_future_id(made), named));
+        it_ok(pw_wait(&made, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(made);
+        it_ok(pw_unname(of(cluster, 1), "weights", IT_ERR));
+}
+
+/* The last host has nobody to take over. */
 static void who_cannot_drain_is_told(void **state)
 {
         struct cluster *cluster = *state;
 
         start(cluster, 2);
-        it_fails(pw_drain_host(of(cluster, 0), "bert", NULL, IT_LONG, IT_ERR), PW_UNSUPPORTED, "ask the pathwaysd of bert");
         it_fails(pw_drain_host(of(cluster, 0), "dora", NULL, IT_LONG, IT_ERR), PW_NOT_FOUND, "pathways hosts");
         it_fails(pw_drain_host(of(cluster, 0), "anna", "anna", IT_LONG, IT_ERR), PW_INVALID, "from itself");
         end_host(cluster, 1);
@@ -158,7 +311,11 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 CLUSTER_TEST(ids_are_good_before_during_and_after),
+                CLUSTER_TEST(names_and_leases_go_on),
+                CLUSTER_TEST(a_late_comer_finds_who_took_over),
+                CLUSTER_TEST(names_go_on_from_one_to_the_next),
                 CLUSTER_TEST(what_is_not_ready_is_waited_for),
+                CLUSTER_TEST(another_host_is_drained),
                 CLUSTER_TEST(who_cannot_drain_is_told),
         };
 

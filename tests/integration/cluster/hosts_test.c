@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void start(struct cluster *cluster, int count)
 {
@@ -90,6 +91,28 @@ static void links_are_measured(void **state)
         free(bytes);
 }
 
+/* Here all hosts have one clock: what each says of another's must allow for that. */
+static void clocks_are_compared(void **state)
+{
+        struct cluster *cluster = *state;
+        int64_t limit_us = it_now_us() + IT_LONG, bound_us = 0;
+
+        start(cluster, 2);
+        while (!bound_us || bound_us > 100000) {
+                struct pw_listing *listing = it_list(cluster->hosts[0].session, "hosts", NULL);
+                const Pathways__Wire__Row *row = pw_listing_rows(listing)->rows[it_find(listing, "name", "bert")];
+
+                assert_true(it_now_us() < limit_us);
+                for (size_t i = 0; i < row->n_cells; i++) {
+                        if (strcmp(row->cells[i]->key, "clock_us"))
+                                continue;
+                        bound_us = it_number(listing, it_find(listing, "name", "bert"), "clock_bound_us");
+                        assert_true(row->cells[i]->real >= (double)-bound_us && row->cells[i]->real <= (double)bound_us);
+                }
+                pw_listing_free(listing);
+        }
+}
+
 /* What is killed is given up at once, by both, as nobody listens there any more; it comes back with another epoch, in another
  * term. */
 static void who_is_killed_is_given_up_and_comes_back(void **state)
@@ -143,13 +166,32 @@ static void hosts_find_each_other_without_redis(void **state)
         cluster_meet(cluster);
 }
 
+/* At any port: each asks for the one that it had. */
+static void hosts_at_any_port_find_each_other_without_redis(void **state)
+{
+        struct cluster *cluster = *state;
+        char secret[100];
+
+        snprintf(secret, sizeof secret, "%s/secret", cluster->hosts[0].folder);
+        it_write_file(secret, "sesame and barley, and a few more\n");
+        assert_int_equal(chmod(secret, 0600), 0);
+        cluster->secret_file = secret;
+        start(cluster, 2);
+        server_kill(&cluster->server);
+        for (int i = 0; i < 2; i++)
+                cluster_end(cluster, i);
+        for (int i = 0; i < 2; i++)
+                cluster_start(cluster, i, false);
+        cluster_meet(cluster);
+}
+
 /* It is called at another port than before, which nobody is told of but by itself: what it puts is pulled all the same. */
 static void who_starts_without_redis_lends(void **state)
 {
         enum { COUNT = 3 << 20 };
         struct cluster *cluster = *state;
         uint8_t *bytes = calloc(1, COUNT);
-        char secret[100];
+        char secret[100], port[100];
 
         snprintf(secret, sizeof secret, "%s/secret", cluster->hosts[0].folder);
         it_write_file(secret, "sesame and barley, and a few more\n");
@@ -159,6 +201,8 @@ static void who_starts_without_redis_lends(void **state)
         start(cluster, 3);
         server_kill(&cluster->server);
         cluster_end(cluster, 1);
+        snprintf(port, sizeof port, "%s/state/listen", cluster->hosts[1].folder);
+        assert_int_equal(unlink(port), 0); /* it does not know at which it was */
         cluster_start(cluster, 1, false);
         cluster_meet(cluster);
         for (int to = 0; to < 3; to++) {
@@ -182,9 +226,11 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 CLUSTER_TEST(three_hosts_find_each_other),
                 CLUSTER_TEST(links_are_measured),
+                CLUSTER_TEST(clocks_are_compared),
                 CLUSTER_TEST(who_is_killed_is_given_up_and_comes_back),
                 CLUSTER_TEST(who_was_stopped_is_met_again),
                 CLUSTER_TEST(hosts_find_each_other_without_redis),
+                CLUSTER_TEST(hosts_at_any_port_find_each_other_without_redis),
                 CLUSTER_TEST(who_starts_without_redis_lends),
         };
 

@@ -229,6 +229,10 @@ static void read_message(uint32_t own, uint32_t other, const struct item *item)
         struct pw_talk_message message;
         struct pw_error err = { 0 };
 
+        if (world->heard && item->data[0] == HOSTS_OTHER_FRAMES) {
+                world->heard(own, item->data, item->bytes);
+                return;
+        }
         hosts_must(pw_talk_decode(item->data, item->bytes, &message, &err) == PW_OK, err.text);
         if (pw_talk_is_for_lender(message.kind))
                 hosts_must(pw_lend_receive(host->lend, other, &message, &err) == PW_OK, err.text);
@@ -297,18 +301,19 @@ static void write_all(struct connection *connection, uint32_t side, bool beat)
         uint32_t own = connection->hosts[side], other = connection->hosts[!side];
         struct pw_link *link = world->hosts[own].links[other];
         const struct pw_link_frame *frame;
+        struct pw_link_head head;
 
         if (!link || !connection->open[side] || !connection->number[side] || connection->number[side] != link->connection)
                 return;
         while ((frame = pw_link_next(link))) {
-                put(connection, !side,
-                    &(struct item){ .kind = HEAD, .head = pw_link_head(link, frame, world->now_us), .bytes = frame->bytes },
-                    frame->data);
-                pw_link_wrote(link, frame, world->now_us);
+                head = pw_link_head(link, frame, world->now_us);
+                put(connection, !side, &(struct item){ .kind = HEAD, .head = head, .bytes = frame->bytes }, frame->data);
+                pw_link_wrote(link, frame, &head, world->now_us);
         }
         if (beat) {
-                put(connection, !side, &(struct item){ .kind = HEAD, .head = pw_link_head(link, NULL, world->now_us) }, NULL);
-                pw_link_wrote(link, NULL, world->now_us);
+                head = pw_link_head(link, NULL, world->now_us);
+                put(connection, !side, &(struct item){ .kind = HEAD, .head = head }, NULL);
+                pw_link_wrote(link, NULL, &head, world->now_us);
         }
 }
 

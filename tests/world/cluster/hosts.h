@@ -20,6 +20,7 @@
 #define LEASE_US UINT64_C(3000000)
 #define SECOND UINT64_C(1000000)
 #define TENANT "ann"
+#define HOSTS_OTHER_FRAMES 0xff
 #define LARGE_BYTES 100000u
 
 /* An object, as the world knows it. */
@@ -90,6 +91,8 @@ struct hosts {
         char trace[8192];
         /* Who opened has an answer: the object, or why not. */
         void (*answered)(uint32_t host, uint64_t opener, struct object *object, const struct pw_error *err);
+        /* Of frames that begin so: a test's own. NULL: there are none. */
+        void (*heard)(uint32_t host, const uint8_t *data, uint32_t bytes);
 };
 extern struct hosts *world;
 

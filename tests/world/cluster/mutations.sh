@@ -13,7 +13,7 @@ tests_of() {
         case $1 in
         pull/*) echo "cluster/pull/puller_test cluster/pull/source_test cluster/pull/spread_test $world/pull_test
                 $world/replica_test cluster/pull/pull_memory_test $world/pull_world_test" ;;
-        *) echo "cluster/link/link_test cluster/link/peer_test $world/borrow_test cluster/borrow/borrow_pair_test
+        *) echo "cluster/link/link_test cluster/link/link_clock_test cluster/link/peer_test $world/borrow_test cluster/borrow/borrow_pair_test
                 cluster/link/link_seeds_test $world/borrow_world_test" ;;
         esac
 }
@@ -93,6 +93,9 @@ mutate link/link.c 's/^        if \(known \&\& peer->instance != link->instance\
 mutate link/link_frames.c 's/^        if \(head->number <= link->received\)$/        if (0)/' 'a frame is taken twice'
 mutate link/link_frames.c 's/ \|\| link->works_sent >= link->granted\)/)/' 'a work needs no credit'
 mutate link/link_frames.c 's/^        if \(head->number > link->received \+ 1\)$/        if (0)/' 'a frame may be left out'
+mutate link/link_clock.c 's/> a->bound_us \+ b->bound_us/> UINT64_MAX - 1/' 'what was known of a clock before it jumped is believed'
+mutate link/link_clock.c 's/sample->bound_us \+ drift_us\(.*$/sample->bound_us + 0 * now_us;/' 'clocks do not drift'
+mutate link/link_clock.c 's/\(round_us \+ 1\) \/ 2/round_us \/ 4/' 'the ways between two hosts are said to be equal'
 mutate link/peer.c 's/\(call->own \|\| call->state == PW_CALL_MET\)/(call->own)/' 'the connection that was theirs before stays'
 mutate link/peer.c 's/\(call->own \|\| call->state == PW_CALL_MET\)/(call->state == PW_CALL_MET)/' 'calls under way stay when the two have met'
 mutate link/peer.c 's/^        if \(decides\(peer\) \|\| hello->met\)$/        if (1)/' 'who does not decide meets by itself'

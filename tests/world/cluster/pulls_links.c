@@ -40,7 +40,7 @@ static void put(uint32_t from, uint32_t to, const struct pw_link_frame *frame)
         item->at_us = pw_max_u64(way->last_us, world->now_us + 200 + (world->calm ? 0 : pulls_below(60000)));
         way->last_us = item->at_us;
         pw_list_append(&way->items, &item->link);
-        pw_link_wrote(world->hosts[from].links[to], frame, world->now_us);
+        pw_link_wrote(world->hosts[from].links[to], frame, &item->head, world->now_us);
 }
 
 void pulls_break(uint32_t a, uint32_t b)
