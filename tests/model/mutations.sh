@@ -69,7 +69,7 @@ mutate work plane/ring.c 's/^        if (atomic_load(&reader->ring->tail) == rea
         'the daemon looks, then sets the watch word'
 mutate bell daemon/client/input.c 's/^        if (status == PW_OK \&\& bytes)$/        if (0)/; s/^        if (frame->kind == PW_FRAME_REQUEST)$/        if (frame->kind == PW_FRAME_DOORBELL)\n                pw_lanes_rung(session);\n&/' \
         'a frame is no doorbell'
-mutate bell libclient/socket/outgoing.c '/^enum pw_status pw_connection_send(/,/^}/s/^        send_wanted(connection);//' \
+mutate bell libclient/socket/outgoing.c '/^static enum pw_status send_whole(/,/^}/s/^        send_wanted(connection);//' \
         'who had the socket does not ring for who wanted to'
 mutate hungry plane/ring.c 's/hungry ? PW_RING_HUNGRY : PW_RING_RESTING/PW_RING_RESTING/' \
         'a hungry daemon does not say so'

@@ -13,8 +13,8 @@ tests_of() {
         case $1 in
         pull/*) echo "cluster/pull/puller_test cluster/pull/source_test cluster/pull/spread_test $world/pull_test
                 $world/replica_test cluster/pull/pull_memory_test $world/pull_world_test" ;;
-        *) echo "cluster/link/link_test cluster/link/link_clock_test cluster/link/peer_test $world/borrow_test cluster/borrow/borrow_pair_test
-                cluster/link/link_seeds_test $world/borrow_world_test" ;;
+        *) echo "cluster/link/link_test cluster/link/link_clock_test cluster/link/writing_test cluster/link/peer_test
+                $world/borrow_test cluster/borrow/borrow_pair_test cluster/link/link_seeds_test $world/borrow_world_test" ;;
         esac
 }
 parts() {
@@ -90,7 +90,11 @@ mutate link/link.c 's/^        link->term\+\+;$//' 'a term that ends is not coun
 mutate link/link.c 's/^        if \(ended\)$/        if (0)/' 'what was kept of an ended term goes with the next'
 mutate link/link.c 's/return link->params.own < link->params.host; \}/return true; }/' 'each of the two decides which connection is theirs'
 mutate link/link.c 's/^        if \(known \&\& peer->instance != link->instance\)$/        if (0)/' 'another process of the same epoch is believed'
-mutate link/link_frames.c 's/^        if \(head->number <= link->received\)$/        if (0)/' 'a frame is taken twice'
+mutate link/link_frames.c 's/^        if \(head->number <= link->received\) \{$/        if (0) {/' 'a frame is taken twice'
+mutate link/link_frames.c 's/^                owe\(link, now_us\);$//' 'who sends again what came before is not told that it came'
+mutate link/link_frames.c 's/^                owe\(link, 0\);$/                ;/' 'credits that came back are told with the next frame only'
+mutate link/link_frames.c '/^static void admit/,/^}/s/^                link->pressed = true;$//' 'works that got a credit wait for the next frame'
+mutate link/link.c 's/^        link->pressed = true;$//' 'frames that may wait are never written by themselves'
 mutate link/link_frames.c 's/ \|\| link->works_sent >= link->granted\)/)/' 'a work needs no credit'
 mutate link/link_frames.c 's/^        if \(head->number > link->received \+ 1\)$/        if (0)/' 'a frame may be left out'
 mutate link/link_clock.c 's/> a->bound_us \+ b->bound_us/> UINT64_MAX - 1/' 'what was known of a clock before it jumped is believed'
