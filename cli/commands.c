@@ -263,8 +263,8 @@ const struct pw_command pw_commands[] = {
         { "gangs", "[DEVICE]", 0, 1, "Gangs in the order in which the devices run them. With DEVICE, h0:2: of that device.",
           pw_command_survey, OPTIONS("gangs", gang_list_options), FORM(gang_columns), FORM(gang_columns) },
         { "drain", "HOST", 1, 1,
-          "Have others take over all that is held of a host. HOST is its name, or h1. It takes no new work "
-          "from then on, until it is started again. What its own clients alone hold ends with it.",
+          "Have others take over what is held of a host. They do so for themselves, names and leases. HOST is its name, or h1. "
+          "It takes no new work from then on, until it is started again. What its own clients alone hold ends with it.",
           pw_command_drain, OPTIONS("drain", drain_options), FORM(drain_columns), { 0 } },
         { "cancel", "ID|NAME|run N", 1, 2,
           "Cancel a run, by number or by an object that it makes. What has begun of it goes on, unseen.",

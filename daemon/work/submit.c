@@ -8,6 +8,8 @@
 #include "scheduler/taking.h"
 #include "store/object.h"
 
+#include <stdio.h>
+
 #define BATCH_MAX 4096u /* runs of a tenant in a turn, each by its weight */
 
 /* The record cannot be: the session will end. */
@@ -121,7 +123,9 @@ static void let_unclaimed_go(struct pw_daemon *daemon, const struct pw_run *run,
 
 static void submit(struct pw_daemon *daemon, struct pw_run *run, uint64_t now_us)
 {
-        struct pw_error err;
+        bool is_done;
+        uint32_t successor = pw_draining_successor(daemon, daemon->host, &is_done);
+        char who[64];
 
         pw_list_remove(&run->link);
         pw_taking_scanned(daemon->store, run);
@@ -129,8 +133,10 @@ static void submit(struct pw_daemon *daemon, struct pw_run *run, uint64_t now_us
         let_unclaimed_go(daemon, run, now_us);
         if (daemon->phase >= PW_DRAINING) /* no new work, while runs in flight go on */
                 pw_scheduler_cancel(daemon->scheduler, run->number, "pathwaysd, which is about to end", now_us);
-        else if (pw_draining_check(daemon, &err) != PW_OK)
-                pw_scheduler_cancel(daemon->scheduler, run->number, err.text, now_us);
+        else if (successor) {
+                snprintf(who, sizeof who, "this host, which drains: run it on h%u", successor);
+                pw_scheduler_cancel(daemon->scheduler, run->number, who, now_us);
+        }
 }
 
 void pw_submit_scanned(struct pw_daemon *daemon, struct pw_tenant *tenant, uint64_t now_us)

@@ -149,10 +149,10 @@ void pw_trace_refuse_host(struct pw_daemon *daemon, uint32_t host, uint64_t numb
 {
         (void)daemon, (void)host, (void)number, (void)err;
 }
-enum pw_status pw_draining_check(const struct pw_daemon *daemon, struct pw_error *ret_err)
+uint32_t pw_draining_successor(const struct pw_daemon *daemon, uint32_t host, bool *ret_done)
 {
-        (void)daemon, (void)ret_err;
-        return PW_OK;
+        (void)daemon, (void)host;
+        return *ret_done = false;
 }
 bool pw_peers_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 uint64_t pw_peers_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }

@@ -262,6 +262,36 @@ static void what_is_not_ready_is_waited_for(void **state)
         pw_unref(held);
 }
 
+/* What was compiled before does not run there any more, and says where to go. */
+static void runs_go_elsewhere(void **state)
+{
+        struct cluster *cluster = *state;
+        static const double ones[4] = { 1, 1, 1, 1 };
+        const struct pw_put_params params = { .dtype = PW_F64, .dims = PW_DIMS(4) };
+        struct pw_future *input, *result = NULL;
+        struct pw_program *program;
+        struct pw_slice *slice;
+        struct pw_view view;
+
+        start(cluster, 2);
+        it_ok(pw_slice_open(of(cluster, 0), &(struct pw_slice_params){ .device_count = 1 }, &slice, IT_ERR));
+        it_ok(pw_put(of(cluster, 0), ones, sizeof ones, &params, &input, IT_ERR));
+        program = pw_program_new(of(cluster, 0), "nop");
+        pw_result(program, pw_call(program, slice, "pw/nop",
+                                   PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(4), PW_BROADCAST, 0)), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(input), &result, IT_ERR)); /* it has slots for results of others by then */
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(result);
+        it_ok(pw_drain_host(of(cluster, 0), "anna", NULL, IT_LONG, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(input), &result, IT_ERR));
+        it_fails(pw_get(result, IT_LONG, &view, IT_ERR), PW_CANCELLED, "which drains: run it on h2");
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 /* Asked at any host, of any other. */
 static void another_host_is_drained(void **state)
 {
@@ -315,6 +345,7 @@ int main(void)
                 CLUSTER_TEST(a_late_comer_finds_who_took_over),
                 CLUSTER_TEST(names_go_on_from_one_to_the_next),
                 CLUSTER_TEST(what_is_not_ready_is_waited_for),
+                CLUSTER_TEST(runs_go_elsewhere),
                 CLUSTER_TEST(another_host_is_drained),
                 CLUSTER_TEST(who_cannot_drain_is_told),
         };
