@@ -40,7 +40,7 @@ void pw_alarm_set(struct pw_alarm *alarm, uint64_t at_us)
 {
         struct itimerspec at = { .it_interval = { 0, 0 } };
 
-        /* What it is set to stays where it comes earlier: that costs a look when it goes off, and most often it is set anew before. */
+        /* What comes earlier stays: that costs a look when it goes off, and most often it is set anew before. */
         if (alarm->set_us <= at_us && (at_us != UINT64_MAX || alarm->set_us == UINT64_MAX))
                 return;
         alarm->set_us = at_us;

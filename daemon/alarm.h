@@ -1,6 +1,6 @@
 /* The alarm that ends the daemon's sleep at the nearest deadline, to the microsecond. Setting it to what it is set to, or to later,
- * costs no system call (it wakes the loop early then, which sets it anew), and looking at sockets while there is work costs none for it: libevent's own precise timer is set anew at every
- * look.
+ * costs no system call (it wakes the loop early then, which sets it anew), and looking at sockets while there is work costs none:
+ * libevent's own precise timer is set anew at every look.
  *
  * Threads: loop thread only.   Blocks: never.
  */

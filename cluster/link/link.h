@@ -64,7 +64,7 @@ struct pw_link_frame {
         uint32_t bytes;
         uint8_t data[];
 };
-/* What goes before each frame. number 0: a beat, without a frame. `held_us`: for how long the last frame received has been there. */
+/* What goes before each frame. number 0: a beat, without a frame. held_us: for how long the last frame received has been there. */
 struct pw_link_head { uint64_t number, received, granted; bool work; struct pw_link_stamps stamps; uint64_t held_us; };
 
 #define PW_LINK_ACK_US 25000u   /* or half of the time between two beats, where that is less */
