@@ -114,6 +114,7 @@ struct extent {
         bool populating;           /* not granted yet: its pages are on their way */
         bool worn;                 /* a slot's generations are used up */
         bool untouched;            /* no slot came back since it was granted */
+        bool at_once;              /* its lane takes the slots as it hears of them, and ends it */
         uint64_t grant;            /* its number among all */
         uint64_t room_offset, room_bytes; /* of each room */
         uint64_t span_bytes;       /* of all rooms, in whole pages */

@@ -101,16 +101,17 @@ struct pw_room_request {
         uint32_t session, lane;
         bool futures, inline_only;
         bool alone;            /* nobody else in its process gives anything back meanwhile */
+        bool at_once;          /* who asks takes the slots as it hears of the grant, and ends the extent: till then they stay its */
         uint32_t size_class, count;
         uint64_t need_bytes;   /* for messages */
         uint64_t now_us;
         uint64_t deadline_us;  /* UINT64_MAX: none */
 };
 /* Grant an extent, or queue: for memory, or for what the tenant's quota allows (pass.c). Before it queues, idle slots of others are
- * taken back; a request that can never fit is refused at once (PW_TOO_LARGE), and so is one of a lane that waits for such room
- * (PW_LIMIT). So is, at once or when it is found out, one for futures for which its own session alone could make place
- * (PW_NO_SPACE). The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last answer, or some did
- * and an extent does not fit. */
+ * taken back, those of `at_once` excepted; a request that can never fit is refused at once (PW_TOO_LARGE), and so is one of a lane
+ * that waits for such room (PW_LIMIT). So is, at once or when it is found out, one for futures for which its own session alone
+ * could make place (PW_NO_SPACE). The answer is LOOK_AGAIN if `count` slots of that kind came back to the lane since its last
+ * answer, or some did and an extent does not fit. */
 void pw_store_room_request(struct pw_store *store, const struct pw_room_request *request);
 void pw_store_room_cancel(struct pw_store *store, uint64_t token);
 /* The worker did what POPULATE asked for. PW_NO_SPACE: the system has none, it waits; else a status other than PW_OK refuses the

@@ -41,5 +41,7 @@ enum pw_status pw_room_place(struct pw_store *store, struct row *row, struct req
                 pw_search(store, row, request, pw_round_up(count * room, PW_PAGE_BYTES) + 2 * PW_PAGE_BYTES, &request->search);
                 status = pw_extent_new(store, session, row, count, &request->extent, ret_fresh);
         }
+        if (status == PW_OK)
+                request->extent->at_once = request->ask.at_once;
         return status == PW_BUSY ? PW_NOT_READY : status;
 }

@@ -1,10 +1,11 @@
 /* Idle slots: a request that waits for room has them taken back from the lanes that have them, in parts, extent by extent. */
 #include "store/parts.h"
 
-/* What was granted to somebody since this request came, and is still to be used: its lane is about to. */
+/* What was granted to somebody since this request came, or, however long ago, to one who takes it at once, and is still to be used:
+ * its lane is about to. Two who take theirs at once would else take it from each other again and again, each asking anew. */
 static bool is_promised(const struct request *request, const struct extent *extent)
 {
-        if (!extent->untouched || extent->grant <= request->arrived)
+        if (!extent->untouched || (extent->grant <= request->arrived && !extent->at_once))
                 return false;
         for (uint32_t i = 0; i < extent->slot_count; i++)
                 if (!pw_slot_idle(extent, pw_object_at(extent->segment, extent->first_slot + i)))

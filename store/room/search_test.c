@@ -84,12 +84,58 @@ static void test_searches_end(void **state)
         fixture_close(&f);
 }
 
+/* Two lanes ask at once, as pathwaysd does for what it pulls, and there is room for one. What was granted to the first one is not
+ * taken back before that has heard of it: else it asks anew, and has it taken back from the second one, and so on, without end. */
+static void test_taken_at_once(void **state)
+{
+        for (uint32_t takes = 0; takes < 2; takes++) {
+                struct fixture f;
+                struct pw_room_request ask;
+                struct pw_store_grant grant;
+                struct client *ann;
+                uint64_t first;
+
+                (void)state;
+                fixture_open(&f, 2 * ROOM);
+                ann = fixture_client(&f, "ann");
+                ask = fixture_ask(&f, ann, ROOM, 1);
+                ask.at_once = true;
+                first = ask.token;
+                pw_store_room_request(f.store, &ask);
+                pw_store_populated(f.store, first, PW_OK, f.now_us);
+                grant = fixture_only(&f, PW_STORE_GRANT)->grant;
+                fixture_clear(&f);
+                ask = fixture_ask(&f, ann, ROOM, 1);
+                ask.at_once = true;
+                ask.lane = 1;
+                pw_store_room_request(f.store, &ask);
+                for (uint32_t i = 0; i < 3; i++)
+                        pw_store_tick(f.store, f.now_us);
+                assert_int_equal(fixture_count(&f, PW_STORE_GRANT), 0);
+                if (takes) {
+                        struct place place = fixture_put(ann, grant.first_slot);
+
+                        pw_store_extent_end(f.store, &grant, f.now_us);
+                        fixture_reclaim(&f);
+                        assert_int_equal(fixture_count(&f, PW_STORE_GRANT), 0);
+                        fixture_drop(&f, ann, place);
+                        fixture_reclaim(&f);
+                } else { /* it did not want it any more */
+                        pw_store_extent_end(f.store, &grant, f.now_us);
+                        pw_store_tick(f.store, f.now_us);
+                }
+                assert_true(fixture_only(&f, PW_STORE_GRANT)->token == ask.token); /* its pages are there */
+                fixture_close(&f);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_search_in_parts),
                 cmocka_unit_test(test_search_goes_on),
                 cmocka_unit_test(test_searches_end),
+                cmocka_unit_test(test_taken_at_once),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,7 @@ static bool ask_room(struct pw_dsession *session, struct pw_frozen *frozen)
         pw_store_room_request(daemon->store, &(struct pw_room_request){ .token = frozen->token,
                                                                         .session = frozen->freezer->session,
                                                                         .lane = frozen->lane,
+                                                                        .at_once = true,
                                                                         .size_class = pw_size_class(frozen->room_bytes),
                                                                         .count = 1,
                                                                         .need_bytes = frozen->room_bytes,

@@ -76,6 +76,7 @@ static void ask_replica_room(struct pw_freezer_turn *turn)
         pw_store_room_request(daemon->store, &(struct pw_room_request){ .token = replica->token,
                                                                         .session = replica->freezer->session,
                                                                         .lane = turn->lane,
+                                                                        .at_once = true,
                                                                         .size_class = pw_size_class(bytes),
                                                                         .count = 1,
                                                                         .need_bytes = bytes,
