@@ -49,6 +49,7 @@ struct pw_peers {
         struct pw_bulk *bulk;
         struct pw_staging *staging;
         struct pw_list offerings;      /* values of this host that others may pull */
+        struct pw_list pullings;       /* values that this host pulls, or has pulled and holds */
         struct pw_list sendings;       /* of what is sent, for traces; and which chunk is of which: by the number of its send */
         struct pw_table sends;
         pw_travelled_fn travelled;     /* NULL: nobody wants to know */

@@ -20,6 +20,7 @@
 
 struct pw_pulling {
         struct pw_offered offered;   /* first */
+        struct pw_list link;         /* in peers->pullings */
         struct pw_peers *peers;
         struct pw_pulling_request request;
         struct pw_pull *pull;        /* NULL: it has failed */
@@ -36,6 +37,7 @@ static void user_left(struct pw_pulling *pulling)
         if (--pulling->users)
                 return;
         pulling->request.let_go(pulling->request.context);
+        pw_list_remove(&pulling->link);
         free(pulling);
 }
 
@@ -63,6 +65,8 @@ enum pw_status pw_pulling_begin(struct pw_peers *peers, const struct pw_pulling_
                 free(pulling);
                 return status;
         }
+        pw_list_init(&pulling->link);
+        pw_list_append(&peers->pullings, &pulling->link);
         pulling->users = 1;
         begin.number = pulling->number;
         status = pw_pull_begin(peers->pulls, &begin, &pulling->pull, ret_err);
@@ -398,6 +402,8 @@ void pw_pulling_stop(struct pw_peers *peers)
 
 void pw_pulling_close(struct pw_peers *peers)
 {
+        struct pw_pulling *pulling;
+
         pw_bulk_free(peers->bulk);
         pw_staging_free(peers->staging);
         pw_sending_done(peers);
@@ -408,4 +414,6 @@ void pw_pulling_close(struct pw_peers *peers)
                 pw_pull_source_free(peers->source);
         if (peers->spread)
                 pw_pull_spread_free(peers->spread);
+        pw_list_each(&peers->pullings, pulling, struct pw_pulling, link)
+                free(pulling);
 }
