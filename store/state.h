@@ -113,8 +113,7 @@ struct extent {
         bool leaving;              /* what becomes idle is taken back */
         bool populating;           /* not granted yet: its pages are on their way */
         bool worn;                 /* a slot's generations are used up */
-        bool untouched;            /* no slot came back since it was granted */
-        bool at_once;              /* its lane takes the slots as it hears of them, and ends it */
+        bool untouched, at_once;   /* no slot came back since it was granted; its lane takes them as it hears of them */
         uint64_t grant;            /* its number among all */
         uint64_t room_offset, room_bytes; /* of each room */
         uint64_t span_bytes;       /* of all rooms, in whole pages */

@@ -79,10 +79,6 @@ integration_tests += tests/integration/cluster/flood_test
 tests_integration_cluster_flood_test_SOURCES = tests/integration/cluster/flood_test.c $(integration_raw) $(integration_cluster) \
 	$(integration_sources)
 tests_integration_cluster_flood_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
-integration_tests += tests/integration/cluster/crowd_test
-tests_integration_cluster_crowd_test_SOURCES = tests/integration/cluster/crowd_test.c $(integration_raw) $(integration_cluster) \
-	$(integration_sources)
-tests_integration_cluster_crowd_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/cluster/hosts_test
 tests_integration_cluster_hosts_test_SOURCES = tests/integration/cluster/hosts_test.c $(integration_cluster) \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_metrics) $(integration_sources)
