@@ -339,6 +339,7 @@ static void *watch(void *argument)
         uint64_t seen = 0;
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
         enum pw_status status = handle_frames(connection, PW_READER_WATCHER, &err); /* what came behind the Welcome */
+        give_back_reading(connection);
         while (status == PW_OK)
                 status = watch_once(connection, &seen, &err);
         if (pw_connection_holds(connection))
@@ -351,6 +352,7 @@ static void *watch(void *argument)
 enum pw_status pw_connection_watch(struct pw_connection *connection, struct pw_error *ret_err)
 {
         sigset_t all, before;
+        connection->reader = PW_READER_WATCHER; /* until it has looked at what came behind the Welcome */
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's: its threads take them, not this one */
         int failed = pthread_create(&connection->watcher, NULL, watch, connection);
