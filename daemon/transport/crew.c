@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <openssl/crypto.h>
 #include <sys/eventfd.h>
 
 #define WORKERS_MAX 4u
@@ -52,6 +53,9 @@ static void *worker_loop(void *context)
                 pthread_mutex_lock(&crew->lock);
                 give_back(crew, work);
         }
+        pthread_mutex_unlock(&crew->lock);
+        OPENSSL_thread_stop(); /* who waits for this thread may end the process then */
+        pthread_mutex_lock(&crew->lock);
         crew->workers--;
         pthread_cond_broadcast(&crew->changed);
         pthread_mutex_unlock(&crew->lock);
@@ -64,6 +68,7 @@ static void *guest_run(void *context)
         struct pw_crew *crew = work->crew;
 
         work->work(work);
+        OPENSSL_thread_stop();
         pthread_mutex_lock(&crew->lock);
         give_back(crew, work);
         crew->guests--;
