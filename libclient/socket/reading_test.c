@@ -19,6 +19,7 @@
 #include "plane/hint.h"
 
 #define CALLS 2000u
+#define CONNECTIONS 300u
 #define THREADS 8u
 #define LENT_MS 5
 #define PATIENCE_US INT64_C(25000000)
@@ -88,7 +89,7 @@ static void on_gone(void *context)
         atomic_fetch_add(&scene->gone, 1);
 }
 
-static void begin(struct scene *scene)
+static void begin_with(struct scene *scene, void *(*does)(void *))
 {
         struct pw_connection_params params = { .role = "client", .gone = on_gone, .nudged = on_nudge, .context = scene };
         struct pw_answer welcome;
@@ -99,9 +100,14 @@ static void begin(struct scene *scene)
         params.fd = ends[0];
         scene->fd = ends[1];
         pw_decoder_init(&scene->decoder);
-        assert_int_equal(pthread_create(&scene->thread, NULL, greet, scene), 0);
+        assert_int_equal(pthread_create(&scene->thread, NULL, does, scene), 0);
         assert_int_equal(pw_connection_open(&params, &scene->connection, &welcome, NULL), PW_OK);
         pw_answer_done(&welcome);
+}
+
+static void begin(struct scene *scene)
+{
+        begin_with(scene, greet);
         assert_int_equal(pthread_join(scene->thread, NULL), 0);
 }
 
@@ -217,6 +223,27 @@ static void test_who_asks_alone_reads(void **state)
         assert_true(watcher_sleeps() - sleeps <= 2 * ((pw_now_ns() - start_ns) / 1000000 / LENT_MS) + CALLS / 4);
         end(&scene);
         assert_int_equal(scene.gone, 1);
+}
+
+static void *greet_and_answer(void *context)
+{
+        greet(context);
+        return answer_all(context);
+}
+
+/* Who asks as soon as it is connected reads only when the watcher has looked at what came behind the Welcome. */
+static void test_asked_at_once(void **state)
+{
+        struct scene scene;
+        char name[16];
+
+        (void)state;
+        for (uint32_t i = 0; i < CONNECTIONS; i++) {
+                begin_with(&scene, greet_and_answer);
+                for (uint32_t j = 0; j < 3; j++)
+                        assert_int_equal(ask(&scene, strcpy(name, "first")), PW_OK);
+                end(&scene);
+        }
 }
 
 /* --- several ------------------------------------------------------------------------------------------------------------------ */
@@ -402,6 +429,7 @@ static void test_ended_while_one_reads(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_who_asks_alone_reads),
+                                            cmocka_unit_test(test_asked_at_once),
                                             cmocka_unit_test(test_several_are_all_told),
                                             cmocka_unit_test(test_long_waits),
                                             cmocka_unit_test(test_the_end_while_one_reads),
