@@ -101,10 +101,11 @@ struct pw_link {
         uint64_t since_us;       /* when it came into its state, or its term began; 0: it is as it was made */
         uint64_t round_us;       /* from when a frame is written until it is known to be there, smoothed; 0: none was yet */
         uint64_t timed, timed_us; /* the frame that is being timed, and when it was written; 0: none is */
-        uint64_t due_us;         /* when something has to be written, UINT64_MAX: nothing: */
-        uint32_t owed;           /* what is not acknowledged yet, of frames that came, */
-        uint64_t came_us;        /* the last one then; or frames that may wait */
-        bool pressed;            /* those behind the cursor do not wait */
+        uint64_t due_us;         /* when something has to be written, as a frame is not acknowledged or waited long enough;
+                                  * UINT64_MAX: nothing has to */
+        uint32_t owed;           /* frames that came since this side wrote last: they are not acknowledged */
+        uint64_t came_us;        /* when the last frame came */
+        bool pressed;            /* frames behind the cursor wait for no company any more */
         struct pw_link_clock clock; /* of the other host */
         uint32_t calls;          /* that failed since it was heard */
         uint32_t refusals;       /* of them, the last ones that were refused: nobody listened there */

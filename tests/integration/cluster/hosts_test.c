@@ -164,11 +164,18 @@ static void who_was_stopped_is_met_again(void **state)
         assert_true(of_host(cluster, 0, "bert", "term") > term);
 }
 
-/* Links need no Redis once hosts know each other, even after both were started again. */
-static void hosts_find_each_other_without_redis(void **state)
+/* Hosts that listen at any TCP port have one. `secret` is its path, for as long as the cluster is there. */
+static void share_secret(struct cluster *cluster, char secret[100])
 {
-        struct cluster *cluster = *state;
+        snprintf(secret, 100, "%s/secret", cluster->hosts[0].folder);
+        it_write_file(secret, "sesame and barley, and a few more\n");
+        assert_int_equal(chmod(secret, 0600), 0);
+        cluster->secret_file = secret;
+}
 
+/* Two hosts that have met start again while Redis is away. */
+static void meet_again_without_redis(struct cluster *cluster)
+{
         start(cluster, 2);
         server_kill(&cluster->server);
         for (int i = 0; i < 2; i++)
@@ -178,23 +185,22 @@ static void hosts_find_each_other_without_redis(void **state)
         cluster_meet(cluster);
 }
 
+/* Links need no Redis once hosts know each other, even after both were started again. */
+static void hosts_find_each_other_without_redis(void **state)
+{
+        struct cluster *cluster = *state;
+
+        meet_again_without_redis(cluster);
+}
+
 /* At any port: each asks for the one that it had. */
 static void hosts_at_any_port_find_each_other_without_redis(void **state)
 {
         struct cluster *cluster = *state;
         char secret[100];
 
-        snprintf(secret, sizeof secret, "%s/secret", cluster->hosts[0].folder);
-        it_write_file(secret, "sesame and barley, and a few more\n");
-        assert_int_equal(chmod(secret, 0600), 0);
-        cluster->secret_file = secret;
-        start(cluster, 2);
-        server_kill(&cluster->server);
-        for (int i = 0; i < 2; i++)
-                cluster_end(cluster, i);
-        for (int i = 0; i < 2; i++)
-                cluster_start(cluster, i, false);
-        cluster_meet(cluster);
+        share_secret(cluster, secret);
+        meet_again_without_redis(cluster);
 }
 
 /* It is called at another port than before, which nobody is told of but by itself: what it puts is pulled all the same. */
@@ -205,10 +211,7 @@ static void who_starts_without_redis_lends(void **state)
         uint8_t *bytes = calloc(1, COUNT);
         char secret[100], port[100];
 
-        snprintf(secret, sizeof secret, "%s/secret", cluster->hosts[0].folder);
-        it_write_file(secret, "sesame and barley, and a few more\n");
-        assert_int_equal(chmod(secret, 0600), 0);
-        cluster->secret_file = secret;
+        share_secret(cluster, secret);
         assert_non_null(bytes);
         start(cluster, 3);
         server_kill(&cluster->server);

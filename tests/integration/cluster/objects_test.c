@@ -179,24 +179,30 @@ static void what_is_not_there_is_refused(void **state)
 static void a_lost_host_ends_what_it_had(void **state)
 {
         struct cluster *cluster = *state;
-        struct pw_future *made, *pending, *kept, *whole;
+        struct pw_future *made, *pending, *kept, *whole, *unopened, *opened;
         struct pw_view view;
         struct pw_error err;
+        struct pw_id gone;
         void *bytes;
 
         start(cluster, 2);
+        unopened = put(cluster, 0, "goes", 4);
+        gone = pw_future_id(unopened);
         it_ok(pw_create(of(cluster, 0), 8, NULL, &made, &bytes, IT_ERR));
         pending = open_at(cluster, 1, made);
         kept = put(cluster, 0, "stays", 5);
         whole = open_at(cluster, 1, kept);
         cluster_kill(cluster, 0);
         assert_int_equal(pw_get(pending, IT_LONG, &view, &err), PW_HOST_LOST);
+        it_fails(pw_open(of(cluster, 1), gone, &opened, IT_ERR), PW_HOST_LOST, "is lost|no other has a replica");
+        it_fails(pw_open_all(of(cluster, 1), &gone, 1, &opened, IT_ERR), PW_HOST_LOST, "is lost|no other has a replica");
         assert_non_null(strstr(err.text, "host"));
         expect_bytes(whole, "stays", 5);
         pw_unref(pending);
         pw_unref(whole);
         pw_unref(made);
         pw_unref(kept);
+        pw_unref(unopened);
         until_objects(cluster, 1, 0);
 }
 
