@@ -311,6 +311,7 @@ void pw_pulls_reported(struct pw_pulls *pulls, uint64_t number, enum pw_status s
                 arrived(pulls, pull, ask->chunk, now_us);
         else if (was_asked) {
                 ask->stop_source = status != PW_PROTOCOL; /* it may send it yet, over another stream */
+                pull->heard_us = now_us; /* it is asked again, and has as long to answer that */
                 missed(pulls, pull, ask, status);
         }
         set_time(pulls, pull);
@@ -385,6 +386,19 @@ enum pw_status pw_pulls_receive(struct pw_pulls *pulls, uint32_t host, const str
         default:
                 return pw_error_set(ret_err, PW_PROTOCOL, "host %u says to a puller what is for others, kind %u", host,
                                     message->kind);
+        }
+}
+
+void pw_pulls_met(struct pw_pulls *pulls, uint32_t host, uint64_t now_us)
+{
+        struct pw_pull *pull;
+
+        pw_list_each(&pulls->all, pull, struct pw_pull, link) {
+                if (pull->state != PW_PULL_PULLING || pull->source != host)
+                        continue;
+                pull->faults = 0;
+                pull->heard_us = now_us;
+                set_time(pulls, pull);
         }
 }
 

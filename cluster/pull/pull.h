@@ -110,6 +110,8 @@ void pw_pulls_reported(struct pw_pulls *pulls, uint64_t ask, enum pw_status stat
 /* NAMED, WAIT, REFUSE. Errors: PW_PROTOCOL (no message for a puller): give the host up. */
 PW_MUST_CHECK enum pw_status pw_pulls_receive(struct pw_pulls *pulls, uint32_t host, const struct pw_pull_message *message,
                                               uint64_t now_us, struct pw_error *ret_err);
+/* The connection with `host` broke, and there is another one: what broke with it, or was not heard, is no fault of that source. */
+void pw_pulls_met(struct pw_pulls *pulls, uint32_t host, uint64_t now_us);
 /* The term with `host` has ended. Its bulk streams are shut; threads that receive from it report as ever. */
 void pw_pulls_ended(struct pw_pulls *pulls, uint32_t host);
 

@@ -126,6 +126,32 @@ static void test_faults(void **state)
         pw_pulls_free(pulls);
 }
 
+/* A connection that breaks takes its streams with it, and what they had asked waits till it is back: no fault of the source. */
+static void test_met_anew(void **state)
+{
+        (void)state;
+        begin();
+        named(1);
+        done("want; receive 0; ask 1; receive 1; ask 2; ");
+        reported(1, PW_SYSTEM);
+        done("cease 1; receive 0; ask 3; ");
+        reported(3, PW_SYSTEM);
+        now_us += 9 * SECOND;
+        pw_pulls_met(pulls, 1, now_us);
+        done("cease 3; receive 0; ask 4; ");
+        now_us += 9 * SECOND;
+        pw_pulls_turn(pulls, now_us);
+        reported(4, PW_SYSTEM); /* the third, and the first since */
+        done("cease 4; receive 0; ask 5; ");
+        now_us += 9 * SECOND;
+        pw_pulls_turn(pulls, now_us);
+        done(""); /* it was asked as long ago */
+        now_us += SECOND;
+        pw_pulls_turn(pulls, now_us);
+        done("cease 5; stop 0; cease 2; stop 1; report; ");
+        pw_pulls_free(pulls);
+}
+
 /* A stream that breaks under all that was asked over it is one failure; the third without a chunk between is the source's. */
 static void test_broken_streams(void **state)
 {
@@ -254,7 +280,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_range), cmocka_unit_test(test_refused), cmocka_unit_test(test_faults),
-                cmocka_unit_test(test_broken_streams),
+                cmocka_unit_test(test_met_anew), cmocka_unit_test(test_broken_streams),
                 cmocka_unit_test(test_time), cmocka_unit_test(test_leaves_early), cmocka_unit_test(test_home_lost),
                 cmocka_unit_test(test_whole_all_the_same),
         };

@@ -364,7 +364,7 @@ static void port_met(void *context, struct pw_peer *peer, const struct pw_link_m
                 pw_paging_ended(peers, host);
                 pw_draining_ended(peers, host);
         }
-        pw_bulk_met(peers->bulk, host);
+        pw_pulling_met(peers, host);
         if (pw_borrowing_met(peers, host, peer->link->epoch, &err) != PW_OK)
                 pw_log(&peers->daemon->log, PW_LOG_WARNING, "not all that was borrowed is renewed host=h%u reason=\"%s\"", host,
                        err.text);

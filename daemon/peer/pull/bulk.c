@@ -128,13 +128,23 @@ static bool has_jobs(struct pw_bulk_lane *lane)
         return has;
 }
 
-/* It could not be opened: once more, after a pause, if somebody waits for it. */
+static const struct pw_link *link_of(const struct pw_host *host) { return host && host->peer ? host->peer->link : NULL; }
+
+/* It is met soon, or given up. */
+static bool is_called(const struct pw_link *link) { return link && link->state != PW_LINK_UP && link->state != PW_LINK_AWAY; }
+
+/* It could not be opened: once more, if somebody waits for it: after a pause, or, where the whole connection broke, when there is
+ * another one. */
 static void missed(struct pw_bulk_lane *lane)
 {
-        if (lane->stop || ++lane->tries >= TRIES_MAX || !has_jobs(lane)) {
+        bool waits = is_called(link_of(pw_hosts_get(&lane->bulk->peers->hosts, lane->host)));
+
+        if (lane->stop || !has_jobs(lane) || (!waits && ++lane->tries >= TRIES_MAX)) {
                 end_lane(lane);
                 return;
         }
+        if (waits)
+                return;
         lane->call_us = pw_now_us() + (PAUSE_US << (lane->tries - 1));
         lane->bulk->next_us = pw_min_u64(lane->bulk->next_us, lane->call_us);
 }
@@ -194,22 +204,19 @@ static void called(void *context, struct pw_pipe *pipe_take, const struct pw_gre
         missed(lane);
 }
 
-/* Also while they call each other anew: the term goes on until one gives the other up. */
-static bool is_met(const struct pw_link *link) { return link && (link->state == PW_LINK_UP || link->state == PW_LINK_CUT); }
-
 static enum pw_status call(struct pw_bulk_lane *lane, struct pw_error *ret_err)
 {
         struct pw_peers *peers = lane->bulk->peers;
         const struct pw_host *host = pw_hosts_get(&peers->hosts, lane->host);
-        const struct pw_link *link = host && host->peer ? host->peer->link : NULL;
+        const struct pw_link *link = link_of(host);
         char address[PW_HOST_ADDRESS_MAX + 1];
         struct ticket ticket;
         struct pw_dial_params params = { .address = address, .use = PW_USE_BULK, .ticket = &ticket, .ticket_bytes = sizeof ticket,
                                          .done = called, .context = lane };
 
-        if (link && (link->state == PW_LINK_IDLE || link->state == PW_LINK_CALLING))
-                return pw_error_set(ret_err, PW_NOT_READY, "it is not met yet");
-        if (!is_met(link) || !pw_peers_address(host, lane->tries, address))
+        if (is_called(link))
+                return pw_error_set(ret_err, PW_NOT_READY, "it is met first");
+        if (!link || link->state != PW_LINK_UP || !pw_peers_address(host, lane->tries, address))
                 return pw_error_set(ret_err, PW_HOST_LOST, "there is no link to it");
         pw_dial_free(lane->dial);
         lane->dial = NULL;
@@ -235,6 +242,9 @@ static void open_lane(struct pw_bulk_lane *lane)
                 missed(lane);
 }
 
+/* Also while they call each other anew: the term goes on until one gives the other up. */
+static bool is_met(const struct pw_link *link) { return link && (link->state == PW_LINK_UP || link->state == PW_LINK_CUT); }
+
 /* Is that its stream, of the term that the two are in? */
 static bool is_theirs(const struct pw_peers *peers, const struct pw_greeting *greeting, struct ticket *ret_ticket)
 {
@@ -245,7 +255,7 @@ static bool is_theirs(const struct pw_peers *peers, const struct pw_greeting *gr
                 return false;
         memcpy(ret_ticket, greeting->ticket, sizeof *ret_ticket);
         host = pw_hosts_get(&peers->hosts, le32toh(ret_ticket->host));
-        link = host && host->peer ? host->peer->link : NULL;
+        link = link_of(host);
         return is_met(link) && pw_host_name_equal(host->row.name, greeting->name) &&
                link->epoch == le32toh(ret_ticket->epoch) && link->term == le64toh(ret_ticket->term) &&
                peers->own.peer.epoch == le32toh(ret_ticket->other_epoch) && le32toh(ret_ticket->stream) < PW_PULL_STREAMS_MAX;
@@ -372,8 +382,10 @@ void pw_bulk_met(struct pw_bulk *bulk, uint32_t host)
         struct pw_bulk_lane *lane;
 
         pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
-                if (lane->host == host && !lane->sends && !lane->stop)
+                if (lane->host == host && !lane->sends && !lane->stop) {
+                        lane->tries = 0;
                         open_lane(lane);
+                }
 }
 
 static void turn_lane(struct pw_bulk_lane *lane, uint64_t now_us)

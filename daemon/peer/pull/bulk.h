@@ -4,8 +4,8 @@
  * their link. A job has its range of a room until it was reported, which each is, exactly once, by the loop and never inside a call
  * here. On the wire a chunk is a head (cluster/pull/pull_message.h), with its checksum, and its bytes.
  *
- * A stream is opened while the two are in a term, also when their connection broke; what is to be received from a host that is not
- * met yet waits for that. One that cannot be had, or is hung up on before anything came, is tried again after a pause, a few times.
+ * Streams outlive the connection that the two have; one that is to be opened waits until there is one. One that cannot be had, or is
+ * hung up on before anything came, is tried again after a pause, a few times.
  * A job that is stopped in its course lets go of its range with the next piece, and the rest goes nowhere: so what others asked of
  * that stream is not lost. Where the other side keeps it waiting, the stream is shut.
  *
@@ -46,7 +46,7 @@ void pw_bulk_stop_sending(struct pw_bulk *bulk, uint64_t send);
 
 /* Somebody opened a bulk stream to this host. */
 void pw_bulk_came(struct pw_bulk *bulk, struct pw_pipe *pipe_take, const struct pw_greeting *greeting);
-/* The two have met: what waited for that is opened. */
+/* The two have a connection: what waited for that is opened. */
 void pw_bulk_met(struct pw_bulk *bulk, uint32_t host);
 /* The term with `host` has ended: its streams are shut, their jobs are reported. */
 void pw_bulk_ended(struct pw_bulk *bulk, uint32_t host);

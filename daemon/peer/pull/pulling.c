@@ -348,6 +348,12 @@ enum pw_status pw_pulling_hear(struct pw_peers *peers, uint32_t host, const uint
         return status;
 }
 
+void pw_pulling_met(struct pw_peers *peers, uint32_t host)
+{
+        pw_pulls_met(peers->pulls, host, pw_boot_us());
+        pw_bulk_met(peers->bulk, host);
+}
+
 void pw_pulling_ended(struct pw_peers *peers, uint32_t host)
 {
         pw_pulls_ended(peers->pulls, host);

@@ -37,6 +37,8 @@ PW_MUST_CHECK enum pw_status pw_pulling_open(struct pw_peers *peers, struct pw_e
 /* `host` said something about pulls. Errors: give the host up. */
 PW_MUST_CHECK enum pw_status pw_pulling_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count,
                                              struct pw_error *ret_err);
+/* There is another connection with `host`, of the same term or the next. */
+void pw_pulling_met(struct pw_peers *peers, uint32_t host);
 /* The term with `host` has ended. */
 void pw_pulling_ended(struct pw_peers *peers, uint32_t host);
 void pw_pulling_turn(struct pw_peers *peers);

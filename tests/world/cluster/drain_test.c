@@ -160,6 +160,44 @@ static void test_successor_hears_late(void **state)
         hosts_done();
 }
 
+static uint32_t count_in_trace(const char *what)
+{
+        uint32_t count = 0;
+
+        for (const char *at = world->trace; (at = strstr(at, what)); at++)
+                count++;
+        return count;
+}
+
+/* It is dropped while who takes over is asked for it, and opened again: that is asked once. */
+static void test_dropped_while_it_moves(void **state)
+{
+        struct object *here, *there;
+        const struct thing *thing;
+
+        (void)state;
+        begin(3);
+        meet();
+        here = store_put(1, LARGE_BYTES, true);
+        thing = here->thing;
+        there = open_at(3, thing);
+        world->hosts[2].stopped_until_us = world->now_us + SECOND;
+        world->trace[0] = 0;
+        hosts_drain(1, 2);
+        hosts_go_on(SECOND / 4);
+        assert_int_equal(count_in_trace("3 proxy=1000003000002.65.1 from=elsewhere to=moving cause=move\n"), 1);
+        store_drop(3, there);
+        hosts_go_on(SECOND / 4);
+        there = open_at(3, thing);
+        assert_non_null(there);
+        assert_int_equal(count_in_trace("to=asked cause=open\n"), 2); /* of 2 by 3, and of 1 by 2 */
+        store_drop(1, here);
+        hosts_go_on(SECOND);
+        assert_int_equal(state_of(1), PW_DRAIN_DRAINED);
+        assert_int_equal(there->state, OBJECT_ELSEWHERE);
+        hosts_done();
+}
+
 /* The successor is lost before it has taken over: the next one does. */
 static void test_successor_is_lost(void **state)
 {
@@ -219,6 +257,7 @@ int main(void)
                 cmocka_unit_test(test_moves_to_the_successor),
                 cmocka_unit_test(test_waits_for_what_is_not_ready),
                 cmocka_unit_test(test_successor_hears_late),
+                cmocka_unit_test(test_dropped_while_it_moves),
                 cmocka_unit_test(test_successor_is_lost),
                 cmocka_unit_test(test_last_host),
         };
