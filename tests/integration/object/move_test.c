@@ -348,6 +348,24 @@ static void readers_see_the_value_always(void **state)
         it_ok(pw_unname(host->session, "value", IT_ERR));
 }
 
+/* Who holds it keeps it where it is: each try to move it marks it for a moment, and no read fails for that. */
+static void held_it_is_read_while_others_try(void **state)
+{
+        struct it_host *host = *state;
+        struct mover mover = { host, UINT32_MAX };
+        struct it_child child = it_fork(move_about, &mover);
+        struct pw_future *found;
+        char byte;
+
+        it_read(&child, &byte, 1);
+        it_ok(pw_lookup(host->session, "value", 0, &found, IT_ERR));
+        for (int i = 0; i < 4000; i++)
+                expect(found, COUNT, 3);
+        it_reap(&child, SIGKILL);
+        pw_unref(found);
+        it_ok(pw_unname(host->session, "value", IT_ERR));
+}
+
 /* A client killed anywhere in a move leaves the value to the name, in one memory or the other, and nothing else. */
 static void a_mover_that_is_killed(void **state)
 {
@@ -427,6 +445,7 @@ int main(void)
                 IT_TEST(what_a_client_put_gets_another_id),
                 IT_TEST(without_room_it_stays),
                 IT_TEST(readers_see_the_value_always),
+                IT_TEST(held_it_is_read_while_others_try),
                 IT_TEST(a_mover_that_is_killed),
                 IT_TEST(an_executor_that_is_killed),
         };
