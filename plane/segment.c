@@ -15,6 +15,8 @@ struct pw_segment_layout pw_segment_layout(enum pw_segment_kind kind, uint32_t s
         uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
         uint64_t room_offset = pw_round_up((uint64_t)slot_count * sizeof(struct pw_entry), page);
 
+        if (kind == PW_SEGMENT_FUTURES)
+                room_offset += PW_NAME_CELLS * sizeof(struct pw_name_cell);
         return (struct pw_segment_layout){ kind, slot_count, room_offset, room_offset + pw_round_up(room_bytes, page) };
 }
 

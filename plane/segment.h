@@ -4,13 +4,15 @@
  * descriptor; everyone else gets one that was opened read-only through /proc/self/fd. Kinds:
  *
  *   CLIENT   one per session: entries, then rooms; the client writes
- *   FUTURES  one per tenant: entries, then shard lists and error texts; the daemon writes, clients are granted slots
+ *   FUTURES  one per tenant: entries, names (plane/name.h), then shard lists and error texts; the daemon writes, clients are
+ *            granted slots
  *   DEVICE   one per device and tenant: rooms; the executor writes
  */
 #ifndef PW_PLANE_SEGMENT_H
 #define PW_PLANE_SEGMENT_H
 
 #include "plane/entry.h"
+#include "plane/name.h"
 
 enum pw_segment_kind { PW_SEGMENT_CLIENT = 1, PW_SEGMENT_FUTURES = 2, PW_SEGMENT_DEVICE = 3 };
 
@@ -22,6 +24,12 @@ struct pw_segment_layout {
 };
 /* The layout for `slot_count` entries and `room_bytes` of rooms. */
 struct pw_segment_layout pw_segment_layout(enum pw_segment_kind kind, uint32_t slot_count, uint64_t room_bytes);
+
+/* Where the entries end: at the names, if there are some, which end at room_offset. */
+static inline uint64_t pw_segment_entries_end(const struct pw_segment_layout *layout)
+{
+        return layout->room_offset - (layout->kind == PW_SEGMENT_FUTURES ? PW_NAME_CELLS * sizeof(struct pw_name_cell) : 0);
+}
 
 /* Make a memfd of `bytes`, close-on-exec, mode 0400, sealed. *ret_fd is writable. Errors: PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_memfd_create(const char *name, uint64_t bytes, int *ret_fd, struct pw_error *ret_err);

@@ -1,4 +1,4 @@
-/* Names, leases and transfers: what is asked of the daemon about who holds an object. */
+/* Names, leases and transfers: who holds an object. The daemon is asked, but for names that this host keeps. */
 #include "libclient/listing.h"
 #include "libclient/object/foreign.h"
 
@@ -62,6 +62,18 @@ enum pw_status pw_unname(struct pw_session *session, const char *name, struct pw
         return pw_session_tell(session, &request, ret_err);
 }
 
+/* It is bound on this host, and so in shared memory; an object that is gone by now the daemon knows more of. */
+static bool is_found_here(struct pw_session *session, const char *name, struct pw_future **ret_future)
+{
+        const struct pw_name_cell *names = pw_session_names(session);
+        struct pw_cell cell;
+        if (!names || !pw_names_find(names, name, &cell))
+                return false;
+        struct pw_id id = pw_id_make(session->host, session->epoch, pw_cell_segment(cell), pw_cell_slot(cell),
+                                     pw_cell_generation(cell));
+        return pw_open(session, id, ret_future, NULL) == PW_OK;
+}
+
 enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t timeout_us, struct pw_future **ret_future,
                          struct pw_error *ret_err)
 {
@@ -70,7 +82,7 @@ enum pw_status pw_lookup(struct pw_session *session, const char *name, int64_t t
                 status = name_check(name, ret_err);
         if (status == PW_OK)
                 status = pw_given_check(ret_future, "ret_future", ret_err);
-        if (status != PW_OK)
+        if (status != PW_OK || is_found_here(session, name, ret_future))
                 return status;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__NameLookup lookup = PATHWAYS__WIRE__NAME_LOOKUP__INIT;

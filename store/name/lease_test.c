@@ -39,13 +39,13 @@ static void test_names_bound_anew(void **state)
                 assert_true(pw_store_next_us(n.f.store) == (end_us ? end_us : UINT64_MAX));
                 fixture_drop(&n.f, n.ann, n.place);
                 pw_store_tick(n.f.store, end_us ? end_us - 1 : 2000);
-                assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
+                assert_ptr_equal(named_found(&n, "weights"), n.object);
                 assert_there(&n);
                 if (end_us)
                         pw_store_tick(n.f.store, end_us);
                 else
                         assert_int_equal(fixture_unname(&n.f, "ann", "weights", NULL), PW_OK);
-                assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+                assert_null(named_found(&n, "weights"));
                 assert_gone(&n);
                 fixture_close(&n.f);
         }
@@ -64,9 +64,9 @@ static void test_put_off_when_full(void **state)
         assert_int_equal(pw_store_lease(n.f.store, n.object, 3000, NULL), PW_LIMIT);
         assert_int_equal(name_until(&n, "weights", 2000), PW_OK);
         pw_store_tick(n.f.store, 1000);
-        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
+        assert_ptr_equal(named_found(&n, "weights"), n.object);
         pw_store_tick(n.f.store, 2000);
-        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_null(named_found(&n, "weights"));
         fixture_close(&n.f);
 }
 
@@ -81,13 +81,13 @@ static void test_names_that_end(void **state)
         assert_int_equal(fixture_unname(&n.f, "ann", "weights", NULL), PW_OK);
         assert_int_equal(fixture_name(&n.f, "ann", "weights", n.object, NULL), PW_OK);
         pw_store_tick(n.f.store, 1000);
-        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
+        assert_ptr_equal(named_found(&n, "weights"), n.object);
         assert_int_equal(name_until(&n, "weights", 2000), PW_OK);
         fixture_drop(&n.f, n.ann, n.place);
         pw_store_tick(n.f.store, 1999);
         assert_there(&n);
         pw_store_tick(n.f.store, 2000);
-        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_null(named_found(&n, "weights"));
         assert_gone(&n);
         fixture_close(&n.f);
 }

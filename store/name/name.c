@@ -152,6 +152,8 @@ static void set_state(struct pw_store *store, struct pw_naming *naming, enum pw_
 {
         bool was_live = naming->state != PW_NAME_NONE && naming->state != PW_NAME_ENDING;
 
+        if ((state == PW_NAME_BOUND) != (naming->state == PW_NAME_BOUND))
+                pw_name_publish(store, naming, state == PW_NAME_BOUND);
         if (store->observer && state != naming->state)
                 store->observer->tell(store->observer->context,
                                    &(struct pw_transition){ .kind = &namings, .id = { naming->serial }, .from = naming->state,

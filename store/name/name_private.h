@@ -74,6 +74,8 @@ struct pw_asker {
 /* claim.c */
 bool pw_name_is_kept_by(const struct pw_name_answer *answer, const struct pw_name_keeper *host);
 bool pw_name_is_kept_here(const struct pw_store *store, const struct pw_name_answer *answer);
+/* Clients of its tenant find it by themselves from now on, or do not any more (plane/name.h). */
+void pw_name_publish(struct pw_store *store, const struct pw_naming *naming, bool is_bound);
 bool pw_name_end(struct pw_store *store, struct pw_naming *naming); /* false: it ends already */
 enum pw_status pw_claims_check(struct pw_store *store, const struct pw_object *object, uint32_t more, struct pw_error *ret_err);
 enum pw_status pw_claim_add(struct pw_store *store, struct pw_object *object, enum pw_owner_kind kind, struct pw_ref **ret_ref);

@@ -4,13 +4,14 @@
 
 #include "base/transition.h"
 
-/* What name.c calls: names of one length meet, whosever they are, so that each is found by what it is. */
+/* Names of one length meet, whosever they are, so that each is found by what it is. */
 uint64_t pw_hash_pair(const struct pw_hash_secret *secret, const char *first, const char *second)
 {
         (void)secret;
         (void)first;
         return strlen(second);
 }
+uint64_t pw_hash(const struct pw_hash_secret *secret, const void *data, size_t bytes) { return (void)secret, (void)data, bytes; }
 
 static void note(void *context, const struct pw_transition *transition)
 {
@@ -30,7 +31,7 @@ static void test_bind_and_remove(void **state)
         (void)state;
         open_named(&n);
         pw_store_observe(n.f.store, &observer);
-        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_null(named_found(&n, "weights"));
         assert_int_equal(fixture_unname(&n.f, "ann", "weights", &err), PW_NOT_FOUND);
         assert_string_equal(err.text, "name weights: not bound");
         assert_int_equal(fixture_name(&n.f, "ann", "weights", n.object, NULL), PW_OK);
@@ -39,12 +40,12 @@ static void test_bind_and_remove(void **state)
         other = fixture_put(n.ann, n.place.slot + 1);
         assert_int_equal(fixture_name(&n.f, "ann", "weights", fixture_known(&n.f, other), &err), PW_EXISTS);
         assert_string_equal(err.text, "name weights: bound already; pw_unname() or `pathways free` lets it go");
-        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
-        assert_null(pw_store_name_find(n.f.store, "ann", "weight"));
+        assert_ptr_equal(named_found(&n, "weights"), n.object);
+        assert_null(named_found(&n, "weight"));
         fixture_drop(&n.f, n.ann, n.place);
         assert_there(&n);
         assert_int_equal(fixture_unname(&n.f, "ann", "weights", NULL), PW_OK);
-        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_null(named_found(&n, "weights"));
         assert_gone(&n);
         assert_string_equal(seen, "name=1 from=none to=held cause=wanted\n"
                                   "name=1 from=held to=bound cause=done\n"
@@ -69,11 +70,11 @@ static void test_names_that_meet(void **state)
                 assert_int_equal(pw_store_names(n.f.store), 4);
                 assert_int_equal(fixture_unname(&n.f, "ann", names[gone], NULL), PW_OK);
                 for (uint32_t i = 0; i < 4; i++)
-                        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", names[i]), i == gone ? NULL : n.object);
+                        assert_ptr_equal(named_found(&n, names[i]), i == gone ? NULL : n.object);
                 assert_int_equal(pw_store_names(n.f.store), 3);
                 assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
                 for (uint32_t i = 0; i < 4; i++)
-                        assert_null(pw_store_name_find(n.f.store, "ann", names[i]));
+                        assert_null(named_found(&n, names[i]));
                 assert_int_equal(pw_store_names(n.f.store), 0);
                 fixture_close(&n.f);
         }
@@ -124,7 +125,7 @@ static void test_tenants(void **state)
         assert_int_equal(fixture_name(&n.f, "ann", "x", n.object, NULL), PW_OK);
         assert_null(pw_store_name_find(n.f.store, "bo", "x"));
         assert_int_equal(fixture_name(&n.f, "bo", "x", fixture_known(&n.f, theirs), NULL), PW_OK);
-        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "x"), n.object);
+        assert_ptr_equal(named_found(&n, "x"), n.object);
         assert_int_equal(fixture_unname(&n.f, "ann", "x", NULL), PW_OK);
         assert_ptr_equal(pw_store_name_find(n.f.store, "bo", "x"), fixture_known(&n.f, theirs));
         fixture_close(&n.f);
@@ -159,7 +160,7 @@ static void test_outlives_its_session(void **state)
         pw_store_session_end(n.f.store, n.ann->session, true, 0);
         assert_there(&n);
         assert_int_equal(fixture_count(&n.f, PW_STORE_SEGMENT_IDLE), 0);
-        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "weights"), n.object);
+        assert_ptr_equal(named_found(&n, "weights"), n.object);
         assert_int_equal(fixture_unname(&n.f, "ann", "weights", NULL), PW_OK);
         assert_gone(&n);
         fixture_remove(&n.f, fixture_only(&n.f, PW_STORE_SEGMENT_IDLE)->segment);
@@ -177,7 +178,7 @@ static void test_segment_goes_with_names(void **state)
         assert_int_equal(pw_store_hold(n.f.store, n.object, (struct pw_owner){ PW_OWNER_RUN, 3 }, NULL), PW_OK);
         fixture_ref(&n.f, n.ann, n.place);
         fixture_remove(&n.f, n.ann->segment); /* by force */
-        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_null(named_found(&n, "weights"));
         assert_true(pw_store_next_us(n.f.store) == UINT64_MAX);
         pw_store_tick(n.f.store, 10);
         fixture_close(&n.f);
@@ -198,7 +199,7 @@ static void test_free_object(void **state)
         assert_int_equal(fixture_name(&n.f, "ann", "b", n.object, NULL), PW_OK);
         assert_int_equal(pw_store_lease(n.f.store, n.object, 1000, NULL), PW_OK);
         assert_int_equal(pw_store_free_object(n.f.store, n.object, false, 0, NULL), PW_OK);
-        assert_null(pw_store_name_find(n.f.store, "ann", "b"));
+        assert_null(named_found(&n, "b"));
         assert_there(&n);
         assert_int_equal(pw_store_hold(n.f.store, n.object, (struct pw_owner){ PW_OWNER_RUN, 3 }, NULL), PW_OK);
         fixture_ref(&n.f, n.ann, n.place);
@@ -257,7 +258,7 @@ static void ask_bind(struct named *n, uint64_t until_us)
         struct pw_name_request request = ann_asks(n, 7);
 
         assert_int_equal(pw_store_name_bind(n->f.store, &request, n->object, until_us, NULL), PW_OK);
-        assert_null(pw_store_name_find(n->f.store, "ann", "weights"));
+        assert_null(named_found(n, "weights"));
 }
 
 static void count_wait(void *context, const struct pw_name_wait_row *row)
@@ -365,7 +366,7 @@ static void test_taken_over(void **state)
                                                                             .keeper = cases[i].keeper }, 0);
                 assert_true(pw_store_name_told(n.f.store, &told));
                 assert_int_equal(told.status, cases[i].status);
-                assert_true(!pw_store_name_find(n.f.store, "ann", "weights") == (cases[i].status != PW_OK));
+                assert_true(!named_found(&n, "weights") == (cases[i].status != PW_OK));
         }
         fixture_close(&n.f);
 }
@@ -399,7 +400,7 @@ static void test_claims(void **state)
         pw_store_claim_end(n.f.store, n.object, rows[1].number, 0);
         assert_false(pw_store_claim_see(n.f.store, n.object, rows[1].number, &row));
         pw_store_claim_end(n.f.store, n.object, rows[0].number, 0);
-        assert_null(pw_store_name_find(n.f.store, "ann", "weights"));
+        assert_null(named_found(&n, "weights"));
         fixture_close(&n.f);
 }
 

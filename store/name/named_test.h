@@ -16,6 +16,19 @@ static inline void open_named(struct named *n)
         n->object = fixture_known(&n->f, n->place);
 }
 
+/* What ann's name is bound to: the store says it, and shared memory says the same. */
+static inline struct pw_object *named_found(struct named *n, const char *name)
+{
+        const uint8_t *cells = n->f.futures.base + pw_segment_entries_end(&n->f.futures_layout);
+        struct pw_object *object = pw_store_name_find(n->f.store, "ann", name);
+        struct pw_cell cell = { 0 };
+
+        assert_int_equal(pw_names_find((const struct pw_name_cell *)cells, name, &cell), object != NULL);
+        if (object)
+                assert_true(cell.a == pw_object_cell(object).a && cell.b == pw_object_cell(object).b);
+        return object;
+}
+
 static inline void assert_gone(struct named *n)
 {
         fixture_reclaim(&n->f);

@@ -250,9 +250,9 @@ static void test_lost(void **state)
         pw_store_name_lost(n.f.store, "ann", "near", there, 1);
         pw_store_name_lost(n.f.store, "bo", "far", there, 1);
         pw_store_name_lost(n.f.store, "ann", "far", pw_object_id(n.f.store, n.object), 1);
-        assert_ptr_equal(pw_store_name_find(n.f.store, "ann", "far"), n.object);
+        assert_ptr_equal(named_found(&n, "far"), n.object);
         pw_store_name_lost(n.f.store, "ann", "far", there, 1);
-        assert_null(pw_store_name_find(n.f.store, "ann", "far"));
+        assert_null(named_found(&n, "far"));
         assert_int_equal(n.object->refs, 1);
         assert_quiet(&n);
         assert_int_equal(name_until(&n, "far", 0), PW_OK); /* it may be bound again: metadata decides */

@@ -153,6 +153,33 @@ static void names_outlive_their_session(void **state)
         it_fails(pw_lookup(host->session, "weights", 1000, &found, IT_ERR), PW_DEADLINE, "weights");
 }
 
+/* Names that this host keeps are read in shared memory: the daemon is stopped meanwhile. What it takes back is not found there. */
+static void a_lookup_needs_no_daemon(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future *future, *found;
+        struct pw_id id;
+
+        it_ok(pw_put(host->session, value, sizeof value, NULL, &future, IT_ERR));
+        id = pw_future_id(future);
+        it_ok(pw_name(future, "weights", IT_ERR));
+        it_ok(pw_name(future, "weights/again", IT_ERR));
+        pw_unref(future);
+        assert_int_equal(kill(host->pid, SIGSTOP), 0);
+        for (int i = 0; i < 100; i++) {
+                it_ok(pw_lookup(host->session, i % 2 ? "weights" : "weights/again", 0, &found, IT_ERR));
+                assert_true(pw_future_id(found).place == id.place);
+                pw_unref(found);
+        }
+        assert_int_equal(kill(host->pid, SIGCONT), 0);
+        it_ok(pw_unname(host->session, "weights/again", IT_ERR));
+        it_fails(pw_lookup(host->session, "weights/again", 0, &found, IT_ERR), PW_NOT_FOUND, "weights/again");
+        it_ok(pw_lookup(host->session, "weights", 0, &found, IT_ERR));
+        it_ok(pw_free_object(host->session, id, true, IT_ERR));
+        pw_unref(found);
+        it_fails(pw_lookup(host->session, "weights", 0, &found, IT_ERR), PW_NOT_FOUND, "weights");
+}
+
 static int look_up(void *context, int pipe)
 {
         struct it_host *host = context;
@@ -340,6 +367,7 @@ int main(void)
                 IT_TEST(an_id_whose_object_is_gone),
                 IT_TEST(a_reference_to_what_is_not_ready_yet),
                 IT_TEST(names_outlive_their_session),
+                IT_TEST(a_lookup_needs_no_daemon),
                 IT_TEST(a_lookup_waits_for_the_name),
                 IT_TEST(a_lease_ends_by_itself),
                 IT_TEST(a_time_that_finds_no_place),
