@@ -13,7 +13,7 @@
 
 #define PW_PLACE_NONE UINT32_MAX
 
-/* As `island_partial` of plane/image.h: a reduction over islands in two steps. */
+/* As `island_partial` of plane/board/image.h: a reduction over islands in two steps. */
 enum pw_sources_flag {
         PW_SOURCES_REDUCED = 1u << 0,    /* contributions are reduced within each island already: one of each island counts */
         PW_SOURCES_OWN_ISLAND = 1u << 1, /* only contributions of the receiver's island: the result is partial over islands */

@@ -386,7 +386,7 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
                 uint64_t started_us = daemon->loop.woken_us ? daemon->loop.woken_us : pw_now_us();
 
                 if (turns++ % TURNS_PER_POLL == 0 || started_us - daemon->loop.polled_us >= POLL_US) {
-                        pw_peers_write(daemon);
+                        pw_turn_write(daemon);
                         event_base_loop(daemon->loop.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
                         daemon->loop.polled_us = started_us;
                 }
@@ -394,7 +394,7 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
                 if (daemon->phase == PW_STARTING && pw_children_ready(daemon))
                         become_ready(daemon);
                 if (!any)
-                        pw_peers_write(daemon);
+                        pw_turn_write(daemon);
                 if (any || daemon->loop.more) {
                         rests.yields = 0;
                         pw_turn_took(daemon, started_us);
@@ -405,6 +405,7 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
                 daemon->loop.woken_us = 0;
                 rest(daemon, &rests, over);
         }
+        pw_turn_write(daemon);
 }
 
 static bool told_to_stop(const struct pw_daemon *daemon)

@@ -31,7 +31,7 @@
 #include "daemon/settings/environment.h"
 #include "daemon/settings/settings.h"
 #include "daemon/work/work.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 #include "scheduler/scheduler.h"
 #include "store/store.h"
 

@@ -27,6 +27,8 @@ struct pw_loop {
         uint64_t stop_at_us;      /* while draining: when runs in flight are cut off; else UINT64_MAX */
         struct pw_list sending;   /* sessions whose socket may take more without saying so: session/output.h; */
         uint64_t send_again_us;   /* that is tried then */
+        struct pw_list held;      /* sessions that have more than one thing to be told in this turn */
+        uint64_t write_count;     /* of pw_outputs_write() */
         const char *doing;        /* what took longest in this turn, as far as is known; NULL: nothing special */
         bool more;                /* something was left to do in this turn */
 };
@@ -35,6 +37,8 @@ static inline void pw_loop_init(struct pw_loop *loop)
 {
         loop->watchdog_us = loop->stuck_until_us = loop->trim_us = loop->stop_at_us = UINT64_MAX;
         pw_list_init(&loop->sending);
+        pw_list_init(&loop->held);
+        loop->write_count = 1;
 }
 
 uint64_t pw_now_us(void); /* CLOCK_MONOTONIC */

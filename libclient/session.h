@@ -62,10 +62,10 @@ static inline struct pw_client_segment *pw_future_segment(const struct pw_future
 static inline const struct pw_name_cell *pw_session_names(const struct pw_session *session)
 {
         const struct pw_client_segment *futures = session->futures;
-        uint64_t bytes = PW_NAME_CELLS * sizeof(struct pw_name_cell), entries = (uint64_t)futures->slot_count * sizeof(struct pw_entry);
-        if (futures->room_offset < bytes + entries || futures->room_offset % PW_LINE_BYTES)
+        uint64_t entries = (uint64_t)futures->slot_count * sizeof(struct pw_entry);
+        if (futures->room_offset < entries + PW_NAMES_BYTES || futures->room_offset % PW_LINE_BYTES)
                 return NULL;
-        return (const struct pw_name_cell *)(const void *)(futures->map.base + futures->room_offset - bytes);
+        return (const struct pw_name_cell *)(const void *)(futures->map.base + futures->room_offset - PW_NAMES_BYTES);
 }
 /* PW_OK, PW_DAEMON_GONE or PW_FORKED; PW_INVALID for NULL. */
 static inline enum pw_status pw_session_check(const struct pw_session *session, struct pw_error *ret_err)

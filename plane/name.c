@@ -18,7 +18,7 @@ static bool make_key(const char *name, struct key *ret_key)
 
         if (!bytes || bytes > PW_NAME_CELL_LETTERS)
                 return false;
-        *ret_key = (struct key){ .first = (uint32_t)(pw_hash(&no_secret, name, bytes) % (PW_NAME_CELLS / PW_NAME_WAYS)) * PW_NAME_WAYS };
+        *ret_key = (struct key){ .first = pw_hash(&no_secret, name, bytes) % (PW_NAME_CELLS / PW_NAME_WAYS) * PW_NAME_WAYS };
         memcpy(ret_key->letters, name, bytes);
         return true;
 }

@@ -3,8 +3,8 @@
  * The table lies in the tenant's futures segment, between entries and lists; the daemon writes it, one thread, and any number of
  * clients read. A cell is a line. It says how often it was changed, twice for each change: who read it while that was odd, or saw
  * another number afterwards, has read nothing (Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012).
- * A name stands in one of PW_NAME_WAYS cells. What is not here may be bound all the same, as it is too long, or its cells are taken,
- * or another host keeps it: the daemon knows.
+ * A name stands in one of PW_NAME_WAYS cells. What is not here may be bound all the same, as it is too long, or its cells are
+ * taken, or another host keeps it: the daemon knows.
  */
 #ifndef PW_PLANE_NAME_H
 #define PW_PLANE_NAME_H
@@ -21,6 +21,8 @@ struct pw_name_cell {
         _Atomic uint64_t letters[PW_NAME_CELL_LETTERS / 8]; /* zeros behind them; all zero: free */
 };
 _Static_assert(sizeof(struct pw_name_cell) == 64, "a line");
+
+#define PW_NAMES_BYTES (PW_NAME_CELLS * sizeof(struct pw_name_cell))
 
 /* Of PW_NAME_CELLS each; `name` is a text. */
 

@@ -13,11 +13,11 @@
 struct pw_segment_layout pw_segment_layout(enum pw_segment_kind kind, uint32_t slot_count, uint64_t room_bytes)
 {
         uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-        uint64_t room_offset = pw_round_up((uint64_t)slot_count * sizeof(struct pw_entry), page);
+        uint64_t names_offset = pw_round_up((uint64_t)slot_count * sizeof(struct pw_entry), page);
+        uint64_t room_offset = names_offset + (kind == PW_SEGMENT_FUTURES ? PW_NAMES_BYTES : 0);
 
-        if (kind == PW_SEGMENT_FUTURES)
-                room_offset += PW_NAME_CELLS * sizeof(struct pw_name_cell);
-        return (struct pw_segment_layout){ kind, slot_count, room_offset, room_offset + pw_round_up(room_bytes, page) };
+        return (struct pw_segment_layout){ kind, slot_count, names_offset, room_offset,
+                                           room_offset + pw_round_up(room_bytes, page) };
 }
 
 enum pw_status pw_memfd_create(const char *name, uint64_t bytes, int *ret_fd, struct pw_error *ret_err)

@@ -19,17 +19,12 @@ enum pw_segment_kind { PW_SEGMENT_CLIENT = 1, PW_SEGMENT_FUTURES = 2, PW_SEGMENT
 struct pw_segment_layout {
         enum pw_segment_kind kind;
         uint32_t slot_count;  /* entries at offset 0 */
+        uint64_t names_offset; /* behind the entries, page-aligned; room_offset: there are none */
         uint64_t room_offset; /* page-aligned; 0 entries: 0 */
         uint64_t bytes;       /* virtual size of the memfd */
 };
 /* The layout for `slot_count` entries and `room_bytes` of rooms. */
 struct pw_segment_layout pw_segment_layout(enum pw_segment_kind kind, uint32_t slot_count, uint64_t room_bytes);
-
-/* Where the entries end: at the names, if there are some, which end at room_offset. */
-static inline uint64_t pw_segment_entries_end(const struct pw_segment_layout *layout)
-{
-        return layout->room_offset - (layout->kind == PW_SEGMENT_FUTURES ? PW_NAME_CELLS * sizeof(struct pw_name_cell) : 0);
-}
 
 /* Make a memfd of `bytes`, close-on-exec, mode 0400, sealed. *ret_fd is writable. Errors: PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_memfd_create(const char *name, uint64_t bytes, int *ret_fd, struct pw_error *ret_err);

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 /* Bytes of a slice's record, which lies beside the image: whole lines. */
 static inline uint64_t pw_slice_record_bytes(uint32_t device_count)

@@ -4,7 +4,7 @@
 #define PW_SCHEDULER_RUN_H
 
 #include "base/list.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 #include "program/graph/graph.h"
 #include "scheduler/message.h"
 

@@ -25,14 +25,14 @@
  *   coordinator -> host    LET_GO: only runs that read the result want it. RELEASE: nor do they: its rooms go
  *
  * A gang is ordered only when all that it waits for is ordered. What comes before it in its run on its own island is; nodes in
- * other islands (`waits` of its node, and the SEND of a RECV, plane/image.h) when NOTICE says so; inputs from other runs when their
+ * other islands (`waits` of its node, and the SEND of a RECV, board/image.h) when NOTICE says so; inputs from other runs when their
  * writers are ordered in their islands; earlier users of its rooms likewise, except that
  * readers on other devices of a room that is updated in place must be done (island/island.h).
  */
 #ifndef PW_SCHEDULER_SCHEDULER_H
 #define PW_SCHEDULER_SCHEDULER_H
 
-#include "plane/board.h"
+#include "plane/board/board.h"
 #include "program/graph/graph.h"
 #include "scheduler/run.h"
 

@@ -6,7 +6,7 @@
 #ifndef PW_DAEMON_BOARD_BOARDS_H
 #define PW_DAEMON_BOARD_BOARDS_H
 
-#include "plane/board.h"
+#include "plane/board/board.h"
 #include "scheduler/message.h"
 #include "scheduler/run.h"
 

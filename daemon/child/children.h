@@ -3,7 +3,7 @@
 #ifndef PW_DAEMON_CHILD_CHILDREN_H
 #define PW_DAEMON_CHILD_CHILDREN_H
 
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 struct pw_child;
 struct pw_child_calls;

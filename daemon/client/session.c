@@ -364,6 +364,7 @@ static void leave_store(struct pw_dsession *session)
 static void hang_up(struct pw_dsession *session)
 {
         session->ended = true;
+        pw_list_remove(&session->held);
         event_del(session->readable);
         pw_list_remove(&session->of_speakers);
         pw_list_remove(&session->of_scan);
@@ -388,6 +389,7 @@ static void end(struct pw_dsession *session, const char *why)
                 return;
         if (session->role == PW_ROLE_CLIENT && !why)
                 pw_lanes_drain(session); /* what it published before it left counts */
+        pw_session_write(session); /* what it was told first */
         if (session->ended)
                 return; /* it left with a record that cannot be */
         if (why)
@@ -428,6 +430,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         session->operator_ = pw_operators_has(daemon, fd_take, uid);
         pw_list_init(&session->outgoing);
         pw_list_init(&session->sending);
+        pw_list_init(&session->held);
         pw_list_init(&session->of_speakers);
         pw_list_init(&session->stranger);
         pw_list_init(&session->of_process);

@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "base/transition.h"
 #include "daemon/session/listers.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 struct pw_inspection {
         struct pw_list listing;          /* lines of listings that were asked for, in turn */

@@ -1,4 +1,5 @@
-/* What goes out to a session: packed, sent at once, queued where the socket is full. */
+/* What goes out to a session: packed, sent at once, queued where the socket is full. Of what a turn has for one session the first
+ * goes at once, so that nobody waits for the turn's end, and the rest together. */
 #include "base/memory.h"
 #include "daemon/session/kept.h"
 #include "daemon/session/output.h"
@@ -15,6 +16,8 @@
 #define UNREAD_MAX_BYTES (64u << 20) /* of the clients of a tenant together */
 #define SEND_MOST (4u << 20) /* of a session in a turn: who reads as fast as it is written holds nobody else up */
 #define PAGE_BYTES 4096u
+#define TOGETHER 64u            /* messages by one call, */
+#define TOGETHER_BYTES 4096u    /* of so many bytes each */
 #define AGAIN_US 10000 /* when the host is short of what a reply takes */
 
 struct pw_outgoing {
@@ -197,18 +200,31 @@ struct pw_outgoing *pw_outgoing_new(enum pw_frame_kind kind, const ProtobufCMess
         return out;
 }
 
+/* Something went out in this turn: more that is small goes with what is to come, by pw_outputs_write(). */
+static bool is_held(struct pw_dsession *session, const struct pw_outgoing *out)
+{
+        struct pw_loop *loop = &session->daemon->loop;
+
+        if (session->write_count != loop->write_count || out->fd_count || out->bytes > TOGETHER_BYTES) {
+                session->write_count = loop->write_count;
+                return false;
+        }
+        pw_list_append(&loop->held, &session->held);
+        return true;
+}
+
 static void send_out(struct pw_dsession *session, struct pw_outgoing *out, const int *fds)
 {
-        bool first = pw_list_empty(&session->outgoing);
+        bool first = pw_list_empty(&session->outgoing), held = first && is_held(session, out);
         uint32_t budget = SEND_MOST;
-        enum sent how = first ? send_some(session, out, fds, &budget) : UNREAD;
+        enum sent how = first && !held ? send_some(session, out, fds, &budget) : UNREAD;
 
         if (how == ALL_SENT || how == CLOSED) {
                 free(out);
                 return;
         }
         enqueue(session, out, fds);
-        if (first && !session->ended)
+        if (first && !held && !session->ended)
                 wait_to_send(session, how);
 }
 
@@ -324,30 +340,96 @@ void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *reques
         send_frame(session, PW_FRAME_REQUEST, &request->base, NULL, 0);
 }
 
+static void forget_first(struct pw_dsession *session)
+{
+        struct pw_outgoing *out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
+
+        pw_list_remove(&out->link);
+        session->outgoing_bytes -= out->bytes;
+        session->outgoing_fds -= out->fd_count;
+        free_outgoing(session, out);
+}
+
+/* Those in front that are small and bring nothing, by one call; what is left of the first of them comes first. */
+static enum sent send_together(struct pw_dsession *session, uint32_t *budget)
+{
+        struct iovec parts[TOGETHER];
+        struct msghdr message = { .msg_iov = parts };
+        struct pw_outgoing *out;
+        ssize_t sent;
+
+        pw_list_each(&session->outgoing, out, struct pw_outgoing, link) {
+                if (message.msg_iovlen == TOGETHER || out->fd_count || out->bytes > TOGETHER_BYTES)
+                        break;
+                parts[message.msg_iovlen++] = (struct iovec){ out->data + out->sent, out->bytes - out->sent };
+        }
+        do
+                sent = sendmsg(session->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        while (sent < 0 && errno == EINTR);
+        if (sent < 0)
+                return not_sent(session, errno);
+        *budget -= pw_min_u64(*budget, (uint64_t)sent);
+        for (uint32_t left = (uint32_t)sent; left;) {
+                out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
+                if (left < out->bytes - out->sent) {
+                        out->sent += left;
+                        break;
+                }
+                left -= out->bytes - out->sent;
+                forget_first(session);
+        }
+        return *budget ? ALL_SENT : ENOUGH;
+}
+
+static enum sent send_first(struct pw_dsession *session, uint32_t *budget)
+{
+        struct pw_outgoing *out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
+        enum sent how;
+
+        if (!out->fd_count && out->bytes <= TOGETHER_BYTES)
+                return send_together(session, budget);
+        how = send_some(session, out, out->fds, budget);
+        if (how == ALL_SENT)
+                forget_first(session);
+        return how;
+}
+
 static void send_waiting(struct pw_dsession *session)
 {
-        enum sent how = ALL_SENT;
         uint32_t budget = SEND_MOST;
 
         while (!session->ended && !pw_list_empty(&session->outgoing)) {
-                struct pw_outgoing *out = pw_list_first(&session->outgoing, struct pw_outgoing, link);
+                enum sent how = session->half_closed ? CLOSED : send_first(session, &budget);
 
-                if (!session->half_closed)
-                        how = send_some(session, out, out->fds, &budget);
-                if (how == UNREAD || how == SHORT || how == ENOUGH) {
+                if (how == CLOSED && !session->ended) {
+                        forget_first(session);
+                } else if (how != ALL_SENT && !session->ended) {
                         wait_to_send(session, how);
                         break;
                 }
-                pw_list_remove(&out->link);
-                session->outgoing_bytes -= out->bytes;
-                session->outgoing_fds -= out->fd_count;
-                free_outgoing(session, out);
         }
         if (session->ended)
                 return;
         if (pw_list_empty(&session->outgoing))
                 wait_no_more(session);
         pw_session_mind(session);
+}
+
+void pw_session_write(struct pw_dsession *session)
+{
+        if (pw_list_empty(&session->held))
+                return;
+        pw_list_remove(&session->held);
+        send_waiting(session);
+}
+
+void pw_outputs_write(struct pw_daemon *daemon)
+{
+        struct pw_loop *loop = &daemon->loop;
+
+        loop->write_count++;
+        while (!pw_list_empty(&loop->held))
+                pw_session_write(pw_list_first(&loop->held, struct pw_dsession, held));
 }
 
 static void on_sendable(evutil_socket_t fd, short what, void *context)
@@ -383,6 +465,7 @@ void pw_session_output_done(struct pw_dsession *session)
         struct pw_outgoing *out;
 
         wait_no_more(session);
+        pw_list_remove(&session->held);
         pw_list_each(&session->outgoing, out, struct pw_outgoing, link) {
                 pw_list_remove(&out->link);
                 free_outgoing(session, out);

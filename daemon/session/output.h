@@ -26,6 +26,9 @@ void pw_session_ask(struct pw_dsession *session, Pathways__Wire__Request *reques
 struct pw_outgoing *pw_outgoing_new(enum pw_frame_kind kind, const ProtobufCMessage *message);
 void pw_session_send(struct pw_dsession *session, struct pw_outgoing *out_take);
 void pw_session_output_done(struct pw_dsession *session);
+/* What is held until the turn's end goes out: of one, of all. */
+void pw_session_write(struct pw_dsession *session);
+void pw_outputs_write(struct pw_daemon *daemon);
 /* Sockets that took no more, but would not say when they do. */
 uint64_t pw_outputs_next_us(const struct pw_daemon *daemon);
 void pw_outputs_tick(struct pw_daemon *daemon, uint64_t now_us);

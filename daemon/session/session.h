@@ -33,6 +33,8 @@ struct pw_dsession {
         struct pw_list of_speakers; /* it said something that was not taken yet; else alone */
         struct event *sendable;    /* NULL: nothing waits to be sent */
         struct pw_list sending;    /* in the loop's: it is tried again by itself */
+        struct pw_list held;       /* in the loop's: it has something for the end of the turn */
+        uint64_t write_count;      /* the loop's, when something was sent last */
         int sendable_fd;           /* its socket once more, for that; or -1 */
         struct pw_decoder decoder;
         struct pw_list outgoing;

@@ -7,7 +7,7 @@
 #include "daemon/settings/quota.h"
 #include "daemon/settings/tenants.h"
 #include "daemon/settings/weight.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 #include "scheduler/scheduler.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #define PW_EXECUTOR_COLLECTIVE_H
 
 #include "base/layout.h"
-#include "plane/image.h"
+#include "plane/board/image.h"
 
 /* One source that a receiver reads: a shard of the source value, in reach of the kind. */
 struct pw_source {

@@ -8,7 +8,7 @@
 #ifndef PW_EXECUTOR_GANG_GUARD_H
 #define PW_EXECUTOR_GANG_GUARD_H
 
-#include "plane/image.h"
+#include "plane/board/image.h"
 
 #include <stdbool.h>
 #include <string.h>

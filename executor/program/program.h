@@ -16,7 +16,7 @@
 #include "base/table.h"
 #include "executor/collective/collective.h"
 #include "executor/program/module.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 #define PW_PROGRAMS_MAX 256u /* that are known: their slices */
 #define PW_PROGRAMS_BYTES (UINT64_C(2) << 20) /* of memory that they take, but for the last one */

@@ -27,7 +27,7 @@ enum pw_status pw_future_fetch(struct pw_future *future, int64_t timeout_us, uin
                 return status;
         if (pw_word_state(now) != PW_ENTRY_READY)
                 return pw_future_error(future, now, ret_err);
-        /* One of this host: the daemon has read who holds it, and that keeps another move, which has set the flag again, from it. */
+        /* One of this host: the daemon knows who holds it, and so another move, which has set the flag again, does nothing. */
         if (pw_word_elsewhere(now) && pw_future_is_proxy(future))
                 return pw_error_set(ret_err, PW_PROTOCOL, "%s: pathwaysd says that its bytes are here, its entry that they are not",
                                     pw_id_format(pw_future_id(future), id));

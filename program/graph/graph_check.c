@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "pathways.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 #include "program/lower/transfer.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "program/graph/graph_make.h"
 
 #include "base/memory.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
-/* Images as people and tests look at them; their format is plane/image.h's, and lowering alone makes them. */
+/* Images as people and tests look at them; their format is plane/board/image.h's, and lowering alone makes them. */
 #ifndef PW_PROGRAM_IMAGE_IMAGE_H
 #define PW_PROGRAM_IMAGE_IMAGE_H
 
-#include "plane/image.h"
+#include "plane/board/image.h"
 #include "program/graph/graph.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "program/image/plan.h"
 
 #include "base/memory.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 struct work {
         struct pw_plan *plan;

@@ -7,7 +7,7 @@
 #ifndef PW_PROGRAM_IMAGE_PLAN_H
 #define PW_PROGRAM_IMAGE_PLAN_H
 
-#include "plane/image.h"
+#include "plane/board/image.h"
 #include "program/graph/graph.h"
 
 /* The islands of a program on this host, ascending, are its columns. Devices and islands are numbers of the host, masks of them a

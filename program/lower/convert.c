@@ -2,7 +2,7 @@
  * where shards cross islands; and two steps where a reduction is cheaper so. */
 #include "program/lower/lowering.h"
 
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 /* One conversion: a value, where it goes, and what was found out about the way. */
 struct way {

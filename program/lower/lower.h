@@ -2,13 +2,13 @@
  *
  * Steps, a file each: nodes in program order (lower.c), the transfers between them (convert.c; their names: transfer.c,
  * the table; whom they read: reach.c), lifetimes and rooms (lifetime.c), waits (wait.c), the flat image (image.c).
- * Texts and blobs of an image are shared and aligned as plane/image.h says; the name of a function is "gradient", of its
+ * Texts and blobs of an image are shared and aligned as plane/board/image.h says; the name of a function is "gradient", of its
  * module "digits", of its node "digits/gradient".
  */
 #ifndef PW_PROGRAM_LOWER_LOWER_H
 #define PW_PROGRAM_LOWER_LOWER_H
 
-#include "plane/image.h"
+#include "plane/board/image.h"
 #include "program/graph/graph.h"
 
 /* Shards up to this many bytes (PW_MARK_BYTES) travel in the marks. From this size on an all-reduce is two nodes. */

@@ -1,7 +1,7 @@
 /* An island: devices with one total order of gangs, decided here.
  *
  * A *gang* is a node of a program in this island (struct pw_gang, program/image/plan.h). A gang that is ordered gets the next
- * sequence number, `seq`, and its record is appended to the log in the island's board (plane/board.h). The executor of each device
+ * sequence number, `seq`, and its record is appended to the log in the island's board (board/board.h). The executor of each device
  * does those that it is a member of strictly in that order. A run's gangs are ordered as its program has them; a policy says which
  * of a tenant's runs comes first, and which of the tenants that wait for the same devices.
  *

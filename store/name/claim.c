@@ -1,5 +1,5 @@
-/* What names and leases hold, one by one, where their clients read it, and who keeps a binding: so that a host that drains hands them
- * on. */
+/* What names and leases hold, one by one, and who keeps a binding, so that a host that drains hands them on; and names where
+ * clients read them. */
 #include "store/name/name_private.h"
 
 bool pw_name_is_kept_by(const struct pw_name_answer *answer, const struct pw_name_keeper *host)
@@ -15,15 +15,17 @@ bool pw_name_is_kept_here(const struct pw_store *store, const struct pw_name_ans
         return pw_name_is_kept_by(answer, &(struct pw_name_keeper){ store->params.host, store->params.epoch });
 }
 
+const char *pw_ref_name(const struct pw_ref *ref) { return ref->kind == PW_OWNER_NAME ? ref->naming->name : NULL; }
+
 void pw_name_publish(struct pw_store *store, const struct pw_naming *naming, bool is_bound)
 {
         const struct pw_object *object = naming->ref->object;
         const struct segment *futures = pw_segment_of(store, object->segment)->tenant->futures;
         struct pw_name_cell *cells;
 
-        if (!futures || !futures->map.base)
+        if (!futures || !futures->map.base || futures->layout.names_offset == futures->layout.room_offset)
                 return;
-        cells = (struct pw_name_cell *)(futures->map.base + pw_segment_entries_end(&futures->layout));
+        cells = (struct pw_name_cell *)(futures->map.base + futures->layout.names_offset);
         if (is_bound)
                 (void)!pw_names_put(cells, naming->name, pw_object_cell(object)); /* no place: the daemon is asked */
         else

@@ -117,8 +117,6 @@ struct pw_ref *pw_name_ref(struct pw_store *store, const char *tenant, const cha
         return naming && naming->state == PW_NAME_BOUND ? naming->ref : NULL;
 }
 
-const char *pw_ref_name(const struct pw_ref *ref) { return ref->kind == PW_OWNER_NAME ? ref->naming->name : NULL; }
-
 struct pw_object *pw_store_name_find(struct pw_store *store, const char *tenant, const char *name)
 {
         struct pw_ref *ref = pw_name_ref(store, tenant, name);

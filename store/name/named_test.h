@@ -19,7 +19,7 @@ static inline void open_named(struct named *n)
 /* What ann's name is bound to: the store says it, and shared memory says the same. */
 static inline struct pw_object *named_found(struct named *n, const char *name)
 {
-        const uint8_t *cells = n->f.futures.base + pw_segment_entries_end(&n->f.futures_layout);
+        const uint8_t *cells = n->f.futures.base + n->f.futures_layout.names_offset;
         struct pw_object *object = pw_store_name_find(n->f.store, "ann", name);
         struct pw_cell cell = { 0 };
 

@@ -171,6 +171,10 @@ void pw_wanted_found(struct pw_store *store, const char *tenant, const char *nam
         pw_list_each(&wanted->askers, asker, struct pw_asker, link) {
                 leave(store, asker);
                 asker->wanted = NULL;
+                if (asker->to_remove) { /* it was not bound when that was asked, and nobody there wants the object */
+                        pw_name_tell(store, asker, PW_TELL_NOT_FOUND, (struct pw_id){ 0 });
+                        continue;
+                }
                 asker->status = pw_store_hold(store, object, (struct pw_owner){ PW_OWNER_SESSION, asker->session }, NULL);
                 asker->cell = pw_object_cell(object);
                 pw_name_tell(store, asker, asker->status == PW_OK ? PW_TELL_FOUND : PW_TELL_NOT_GIVEN, pw_object_id(store, object));

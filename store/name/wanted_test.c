@@ -99,6 +99,36 @@ static void test_outcomes(void **state)
         fixture_close(&n.f);
 }
 
+/* It is bound here while metadata is asked where it is to be removed: that came too early, and holds nothing. */
+static void test_removed_too_early(void **state)
+{
+        struct pw_name_request removes;
+        struct named n;
+        struct pw_name_ask ask;
+
+        (void)state;
+        open_cluster(&n);
+        removes = of_ann(&n, 1);
+        removes.to_remove = true;
+        assert_int_equal(pw_store_name_look(n.f.store, &removes, NULL), PW_OK);
+        (void)asked(&n);
+        assert_int_equal(pw_store_name_bind(n.f.store, &(struct pw_name_request){ n.bo->session, 2, "ann", "far", 0, false },
+                                            n.object, 0, NULL), PW_OK);
+        assert_true(pw_store_name_next(n.f.store, &ask));
+        assert_int_equal(ask.kind, PW_NAME_BIND);
+        answer(&n, ask.token, PW_NAMED_OK, ask.id);
+        assert_int_equal(n.object->refs, 2); /* who put it, and the name */
+        for (uint32_t i = 0; i < 2; i++) {
+                struct pw_name_told told;
+
+                assert_true(pw_store_name_told(n.f.store, &told));
+                assert_int_equal(told.status, told.request == 1 ? PW_NOT_FOUND : PW_OK);
+                assert_false(told.found);
+        }
+        assert_ptr_equal(named_found(&n, "far"), n.object);
+        fixture_close(&n.f);
+}
+
 /* An answer is about the time when its question was asked: who came later is told by the next. */
 static void test_who_comes_later(void **state)
 {
@@ -262,7 +292,8 @@ static void test_lost(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_outcomes), cmocka_unit_test(test_who_comes_later), cmocka_unit_test(test_waits),
+                cmocka_unit_test(test_outcomes),
+                cmocka_unit_test(test_removed_too_early), cmocka_unit_test(test_who_comes_later), cmocka_unit_test(test_waits),
                 cmocka_unit_test(test_bound_meanwhile),
                 cmocka_unit_test(test_bound_here_meanwhile), cmocka_unit_test(test_ends), cmocka_unit_test(test_alone),
                 cmocka_unit_test(test_lost),

@@ -47,7 +47,7 @@ static void each_of_futures(const struct segment *segment, const struct teller *
 {
         const struct pw_segment_layout *layout = &segment->layout;
 
-        (void)tell(teller, pw_round_up(segment->slot_top * sizeof(struct pw_entry), PW_PAGE_BYTES), pw_segment_entries_end(layout));
+        (void)tell(teller, pw_round_up(segment->slot_top * sizeof(struct pw_entry), PW_PAGE_BYTES), layout->names_offset);
         (void)tell(teller, layout->room_offset + pw_round_up(segment->body_top, PW_PAGE_BYTES), layout->bytes);
 }
 

@@ -12,8 +12,8 @@ limit() {
         [ -n "$told" ] || bad "pathwaysd(8) has no limit \"$3\""
         [ -z "$value" ] || [ -z "$told" ] || [ "$(($value))" = "$(($told))" ] || bad "$3: $told in pathwaysd(8), $value in $2"
 }
-limit PW_DEVICES_MAX plane/board.h devices
-limit PW_ISLANDS_MAX plane/board.h islands
+limit PW_DEVICES_MAX plane/board/board.h devices
+limit PW_ISLANDS_MAX plane/board/board.h islands
 limit PW_AHEAD_MAX scheduler/state.h 'gangs ahead of a device, Fl \\-ahead'
 limit HOST_MAX daemon/meta/embedded.c 'number of the host'
 limit PW_STORE_REQUESTS_MAX store/account/quota.h 'requests for room that wait'

@@ -163,8 +163,9 @@ static void open_library(uint32_t i)
 /* Of the tenant; the daemon writes it. */
 static void open_futures(void)
 {
-        struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_FUTURES, WORLD_SLOTS, WORLD_ROOMS_BYTES);
+        struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_CLIENT, WORLD_SLOTS, WORLD_ROOMS_BYTES); /* no names */
 
+        layout.kind = PW_SEGMENT_FUTURES;
         world.futures = (struct pw_client_segment){ WORLD_FUTURES, PW_SEGMENT_FUTURES, WORLD_SLOTS, layout.room_offset,
                                              { model_alloc(layout.bytes), layout.bytes, true } };
         model_must(pw_store_segment_add(world.daemon.store,

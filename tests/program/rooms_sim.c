@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sources.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

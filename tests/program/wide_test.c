@@ -4,7 +4,7 @@
  * Time is processor time, of programs so long that a look at all places for each node would take a hundred times as long. */
 #include "base/memory.h"
 #include "pathways.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 #include "program/image/image.h"
 #include "program/image/plan.h"
 #include "tests/program/wide.h"

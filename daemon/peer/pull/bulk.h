@@ -4,8 +4,8 @@
  * their link. A job has its range of a room until it was reported, which each is, exactly once, by the loop and never inside a call
  * here. On the wire a chunk is a head (cluster/pull/pull_message.h), with its checksum, and its bytes.
  *
- * Streams outlive the connection that the two have; one that is to be opened waits until there is one. One that cannot be had, or is
- * hung up on before anything came, is tried again after a pause, a few times.
+ * Streams outlive the connection that the two have; one that is to be opened waits until there is one. One that cannot be had, or
+ * is hung up on before anything came, is tried again after a pause, a few times.
  * A job that is stopped in its course lets go of its range with the next piece, and the rest goes nowhere: so what others asked of
  * that stream is not lost. Where the other side keeps it waiting, the stream is shut.
  *

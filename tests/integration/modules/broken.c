@@ -19,7 +19,7 @@
  *   late   writes its output, an f64 [12 MiB], once nobody holds the lock of the file whose path is its params
  */
 #include "pathways_module.h"
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 #include <fcntl.h>
 #include <pthread.h>

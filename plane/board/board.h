@@ -17,7 +17,7 @@
 #define PW_PLANE_BOARD_H
 
 #include "base/layout.h"
-#include "plane/image.h"
+#include "plane/board/image.h"
 
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 /* Boards: orders over the wrap of the log, bells that no publication gets lost on, reports. */
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 #include "plane/maps_test.h"
 

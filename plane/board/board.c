@@ -1,5 +1,5 @@
 /* Boards: appending to the order, ringing bells, passing reports. */
-#include "plane/board.h"
+#include "plane/board/board.h"
 
 #include "plane/hint.h"
 
