@@ -165,18 +165,33 @@ static void end_names(struct exchange *exchange)
                         (void)!pw_unname(exchange->cluster->hosts[i].session, trader_name(n), NULL);
 }
 
+/* Each trader has let go of all that it had, and its session goes on. */
+static void let_go(struct exchange *exchange)
+{
+        int64_t limit_us = it_now_us() + IT_LONG;
+        uint32_t resting;
+
+        atomic_store(&exchange->board->stop, true);
+        while ((resting = atomic_load(&exchange->board->resting)) < TRADERS) {
+                assert_true(it_now_us() < limit_us);
+                (void)pw_futex_wait(&exchange->board->resting, resting, limit_us * 1000);
+        }
+}
+
 void exchange_end(struct exchange *exchange)
 {
         cluster_meet(exchange->cluster);
-        atomic_store(&exchange->board->stop, true);
+        let_go(exchange);
+        end_names(exchange);
+        for (int i = 0; i < CLUSTER_HOSTS; i++) /* nor is a session held to anything that its client has let go of */
+                it_until(exchange->cluster->hosts[i].session, "objects", has_no_objects, NULL);
+        atomic_store(&exchange->board->over, 1);
+        pw_futex_wake(&exchange->board->over, TRADERS);
         for (int i = 0; i < TRADERS; i++) {
                 assert_int_equal(it_reap(&exchange->children[i], 0), 0);
                 close(exchange->inboxes[i][0]);
                 close(exchange->inboxes[i][1]);
         }
-        end_names(exchange);
-        for (int i = 0; i < CLUSTER_HOSTS; i++)
-                it_until(exchange->cluster->hosts[i].session, "objects", has_no_objects, NULL);
         exchange_is_sound(exchange);
         print_message("%" PRIu64 " opened, %" PRIu64 " MiB read, %" PRIu64 " failed typed; all came forward after at most %d ms\n",
                       atomic_load(&exchange->board->opened), atomic_load(&exchange->board->read_bytes) >> 20,

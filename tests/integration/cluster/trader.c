@@ -278,6 +278,10 @@ int trader_main(void *context, int pipe)
                 pw_futex_wake(&board->turns, 1);
         }
         forget_all(&trade);
+        atomic_fetch_add(&board->resting, 1);
+        pw_futex_wake(&board->resting, 1);
+        while (!atomic_load(&board->over))
+                (void)pw_futex_wait(&board->over, 0, (it_now_us() + IT_LONG) * 1000);
         pw_close(trade.session);
         return 0;
 }

@@ -14,7 +14,9 @@
 
 /* Shared by all. */
 struct trade_board {
-        _Atomic bool stop;
+        _Atomic bool stop;                         /* they let go of everything; */
+        _Atomic uint32_t resting;                  /* a futex: so many have, and wait for */
+        _Atomic uint32_t over;                     /* likewise */
         _Atomic uint32_t turns;                    /* a futex: somebody took a step */
         _Atomic uint64_t steps[TRADERS];
         _Atomic int doing[TRADERS];             /* a letter: what it is in */
