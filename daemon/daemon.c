@@ -28,6 +28,7 @@
 #include "daemon/peer/page/paging.h"
 #include "daemon/rundir.h"
 #include "daemon/session/complaint.h"
+#include "daemon/session/output.h"
 #include "daemon/settings/operators.h"
 #include "daemon/settings/quota.h"
 #include "daemon/settings/reload.h"
@@ -386,15 +387,16 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
                 uint64_t started_us = daemon->loop.woken_us ? daemon->loop.woken_us : pw_now_us();
 
                 if (turns++ % TURNS_PER_POLL == 0 || started_us - daemon->loop.polled_us >= POLL_US) {
-                        pw_turn_write(daemon);
+                        pw_peers_write(daemon);
                         event_base_loop(daemon->loop.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
                         daemon->loop.polled_us = started_us;
                 }
                 bool any = pw_turn(daemon);
+                pw_outputs_write(daemon);
                 if (daemon->phase == PW_STARTING && pw_children_ready(daemon))
                         become_ready(daemon);
                 if (!any)
-                        pw_turn_write(daemon);
+                        pw_peers_write(daemon);
                 if (any || daemon->loop.more) {
                         rests.yields = 0;
                         pw_turn_took(daemon, started_us);
@@ -405,7 +407,7 @@ static void turn_until(struct pw_daemon *daemon, over_fn over)
                 daemon->loop.woken_us = 0;
                 rest(daemon, &rests, over);
         }
-        pw_turn_write(daemon);
+        pw_outputs_write(daemon);
 }
 
 static bool told_to_stop(const struct pw_daemon *daemon)

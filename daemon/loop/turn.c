@@ -16,7 +16,6 @@
 #include "daemon/memory/recount.h"
 #include "daemon/meta/carry.h"
 #include "daemon/peer/peers.h"
-#include "daemon/session/output.h"
 #include "daemon/work/submit.h"
 #include "store/name.h"
 
@@ -90,12 +89,6 @@ bool pw_turn(struct pw_daemon *daemon)
         any |= pw_effects(daemon, now_us);
         return any || daemon->loop.more || pw_store_reclaims(daemon->store) || pw_store_names_tell(daemon->store) ||
                pw_meta_carry_next_us(daemon) <= now_us;
-}
-
-void pw_turn_write(struct pw_daemon *daemon)
-{
-        pw_outputs_write(daemon);
-        pw_peers_write(daemon);
 }
 
 bool pw_turn_may_sleep(struct pw_daemon *daemon)

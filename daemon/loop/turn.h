@@ -7,8 +7,6 @@
 
 /* One turn. True: something happened, another turn may find more. */
 bool pw_turn(struct pw_daemon *daemon);
-/* What was held until the turn's end goes out, to sessions and to other hosts. */
-void pw_turn_write(struct pw_daemon *daemon);
 /* Ask everybody for doorbells. False: something came meanwhile. After true the caller sleeps, then calls pw_boards_awake(). */
 bool pw_turn_may_sleep(struct pw_daemon *daemon);
 /* Count a turn, and log one that took over 10 ms. */

@@ -153,8 +153,6 @@ uint64_t pw_complaints_next_us(const struct pw_daemon *daemon) { (void)daemon; r
 void pw_complaints_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_http_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_http_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
-void pw_outputs_write(struct pw_daemon *daemon) { (void)daemon; }
-void pw_peers_write(struct pw_daemon *daemon) { (void)daemon; }
 uint64_t pw_outputs_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_outputs_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_watchdog_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
