@@ -72,23 +72,33 @@ static void test_stop_early(void **state)
         pair_remove(&pair);
 }
 
-/* A ticket of another term is shown in vain. */
+/* A ticket is shown in vain that is of another term, of another life of either host, or another host's. */
 static void test_ticket(void **state)
 {
         struct pair pair;
+        struct pw_host *alpha;
 
         (void)state;
         pair_make(&pair);
-        pair.beta->link->term = 4;
-        pair_receive(&pair, 1, 5000);
-        assert_int_equal(pair_await(&pair, pair.alpha, 1), PW_SYSTEM);
-        assert_int_equal(pair.came_count, 3);
-        assert_true(pw_list_empty(&pair.beta->bulk->lanes));
-        pair_meet(&pair, 4);
-        pair_receive(&pair, 2, 5000);
-        pair_give(&pair, 2, 5000);
-        assert_int_equal(pair_await(&pair, pair.alpha, 2), PW_OK);
-        assert_int_equal(pair_await(&pair, pair.beta, 2), PW_OK);
+        alpha = pw_hosts_get(&pair.beta->peers.hosts, ALPHA);
+        for (uint32_t wrong = 0; wrong < 4; wrong++) {
+                pair.beta->link->term += wrong == 0;
+                pair.beta->link->epoch += wrong == 1;
+                pair.beta->peers.own.peer.epoch += wrong == 2;
+                strcpy(alpha->row.name, wrong == 3 ? "gamma" : "alpha");
+                pair_receive(&pair, 1 + wrong, 5000);
+                assert_int_equal(pair_await(&pair, pair.alpha, 1 + wrong), PW_SYSTEM);
+                assert_int_equal(pair.came_count, 3 * (wrong + 1));
+                assert_true(pw_list_empty(&pair.beta->bulk->lanes));
+                pair.beta->link->term -= wrong == 0;
+                pair.beta->link->epoch -= wrong == 1;
+                pair.beta->peers.own.peer.epoch -= wrong == 2;
+        }
+        strcpy(alpha->row.name, "alpha");
+        pair_receive(&pair, 9, 5000);
+        pair_give(&pair, 9, 5000);
+        assert_int_equal(pair_await(&pair, pair.alpha, 9), PW_OK);
+        assert_int_equal(pair_await(&pair, pair.beta, 9), PW_OK);
         pair_remove(&pair);
 }
 
