@@ -89,8 +89,8 @@ static void take_call(struct carrier *carrier, int to)
         struct sockaddr_un address;
 
         path_of(carrier->relay->cluster, to, "real", &address);
-        if (!wire || from < 0 || carrier->wire_count == WIRES_MAX ||
-            connect(on, (const struct sockaddr *)&address, sizeof address) < 0) {
+        assert_true(carrier->wire_count < WIRES_MAX);
+        if (!wire || from < 0 || connect(on, (const struct sockaddr *)&address, sizeof address) < 0) {
                 free(wire);
                 close(fd);
                 close(on);
@@ -145,11 +145,17 @@ static bool pass_on(const struct carrier *carrier, struct wire *wire, int i)
         return true;
 }
 
+/* Nothing of a call came through yet, and nothing does: who calls may hang up, and calls again and again. */
+static bool is_held_call(const struct carrier *carrier, const struct wire *wire)
+{
+        return !wire->greeted && weather_of(carrier, wire, 0) == RELAY_HELD;
+}
+
 /* What is to be waited for of a wire; *ret_due_us is lowered to when a piece may go on. An end of which nothing is wanted is not
- * looked at: that it was hung up would be said again and again. */
+ * looked at, unless it ends the wire: that it was hung up would be said again and again. */
 static void wants(const struct carrier *carrier, const struct wire *wire, struct pollfd *fds, int64_t *ret_due_us)
 {
-        fds[0] = (struct pollfd){ .fd = -1 };
+        fds[0] = (struct pollfd){ .fd = is_held_call(carrier, wire) ? wire->fds[0] : -1 };
         fds[1] = (struct pollfd){ .fd = -1 };
         for (int i = 0; i < 2; i++) {
                 const struct way *way = &wire->ways[i];
@@ -169,6 +175,8 @@ static void wants(const struct carrier *carrier, const struct wire *wire, struct
 /* False: the wire is over. */
 static bool carry(const struct carrier *carrier, struct wire *wire, const struct pollfd *fds)
 {
+        if (is_held_call(carrier, wire) && fds[0].revents & (POLLHUP | POLLERR))
+                return false;
         for (int i = 0; i < 2; i++) {
                 struct way *way = &wire->ways[i];
                 bool empty = way->start == way->end;
