@@ -90,12 +90,7 @@ static void kill_host(uint32_t host)
                 return;
         for (uint32_t number = 0; number < CLIENTS; number++)
                 client_die(host, number, true);
-        if (pw_drain_state(world->hosts[host].drain) == PW_DRAIN_DRAINED) {
-                for (uint32_t other = 1; other <= world->count; other++)
-                        if (hosts_in_one_term(host, other))
-                                world->hosts[host].ended_well[other] = world->hosts[host].epoch;
-                play.drained++;
-        }
+        play.drained += pw_drain_state(world->hosts[host].drain) == PW_DRAIN_DRAINED;
         hosts_kill(host);
         play.dead_until_us[host] = world->now_us + hosts_below(8 * SECOND);
 }

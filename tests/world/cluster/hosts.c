@@ -184,10 +184,12 @@ static void call(uint32_t own, uint32_t other)
 
 /* --- the end of a term ------------------------------------------------------------------------------------------------------ */
 
-static void term_ended(uint32_t own, uint32_t other)
+/* `epoch`: of the other one, in that term. */
+static void term_ended(uint32_t own, uint32_t other, uint32_t epoch)
 {
         struct host *host = &world->hosts[own];
 
+        store_term_ended(own, other, epoch);
         host->ended[other]++;
         host->since_us[other] = UINT64_MAX;
         pw_borrow_ended(host->borrow, other);
@@ -200,6 +202,7 @@ static bool meet(struct connection *connection, uint32_t side, const struct pw_l
 {
         uint32_t own = connection->hosts[side], other = connection->hosts[!side];
         struct host *host = &world->hosts[own];
+        uint32_t epoch = host->links[other]->epoch; /* before they met */
         struct pw_link_met met;
         struct connection *it;
 
@@ -208,7 +211,7 @@ static bool meet(struct connection *connection, uint32_t side, const struct pw_l
                 return false;
         }
         if (met.ended_term)
-                term_ended(own, other);
+                term_ended(own, other, epoch);
         pw_list_each(connections_of(own, other), it, struct connection, link)
                 if (it != connection && (side == 1 || it->number[side] || it->called_by[side]))
                         shut(it, side);
@@ -333,7 +336,7 @@ static void turn_link(uint32_t own, uint32_t other)
         if (due == PW_LINK_CALL)
                 call(own, other);
         if (due == PW_LINK_GAVE_UP)
-                term_ended(own, other);
+                term_ended(own, other, link->epoch);
 }
 
 static void turn(uint32_t own)
@@ -419,6 +422,9 @@ void hosts_kill(uint32_t number)
         struct host *host = &world->hosts[number];
         struct connection *connection;
 
+        for (uint32_t other = 1; other <= world->count; other++)
+                if (pw_drain_state(host->drain) == PW_DRAIN_DRAINED && hosts_in_one_term(number, other))
+                        host->ended_well[other] = host->epoch;
         for (uint32_t other = 1; other <= world->count; other++)
                 if (other != number)
                         pw_list_each(connections_of(number, other), connection, struct connection, link) {

@@ -35,6 +35,7 @@ struct object {
         enum object_state state;
         enum pw_status status;        /* of FAILED, LOST */
         uint64_t value, since_us;     /* of READY */
+        struct { uint32_t host, epoch; bool well; } left; /* in a term that ended: who held it; well: that had drained, and ended */
         uint32_t refs, loans;
         uint64_t free_at_us, pull_at_us; /* 0: not */
 };
@@ -71,7 +72,7 @@ struct host {
         struct pw_lend *lend;
         struct pw_drain *drain;
         uint64_t drained;              /* so often who asked was told so */
-        uint32_t ended_well[HOSTS_MAX]; /* the last epoch that it ended in after it had drained, in one term with another one */
+        uint32_t ended_well[HOSTS_MAX]; /* the last epoch in which it ended, after it had drained, in one term with another one */
         struct pw_list objects, held;
         struct pw_proxy *unmade;       /* its slot could not be made */
         uint64_t stopped_until_us;
@@ -125,6 +126,8 @@ void store_tell(uint32_t host, const struct pw_borrow_action *action);
 void store_fetch(uint32_t host, const struct pw_borrow_action *action);
 bool store_taken(uint32_t host, uint64_t opener, struct object *object, const struct pw_error *err); /* false: not a taker's */
 void store_lose(uint32_t host, const struct pw_borrow_action *action);
+/* The term is about to end in which `other`, in that epoch, holds something for this host. */
+void store_term_ended(uint32_t host, uint32_t other, uint32_t epoch);
 void store_hold(uint32_t host, const struct pw_lend_action *action);
 void store_unhold(uint32_t host, const struct pw_lend_action *action);
 void store_turn(uint32_t host);

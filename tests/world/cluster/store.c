@@ -218,11 +218,29 @@ void store_lose(uint32_t number, const struct pw_borrow_action *action)
 {
         struct object *object = object_of(action);
 
+        (void)number;
         hosts_must(object->state == OBJECT_PENDING || object->state == OBJECT_ELSEWHERE, "a value that is here is lost");
         hosts_must(action->status == PW_HOST_LOST && action->epoch, "lost, and nobody says whom");
-        hosts_must(host_of(action->host)->ended_well[number] != action->epoch, "lost with a host that had drained");
+        hosts_must(!object->left.well, "lost with a host that had drained");
         object->state = OBJECT_LOST;
         object->status = PW_HOST_LOST;
+}
+
+void store_term_ended(uint32_t number, uint32_t other, uint32_t epoch)
+{
+        struct object *object;
+        struct pw_proxy_row row;
+
+        pw_list_each(&host_of(number)->objects, object, struct object, link) {
+                if (!object->proxy)
+                        continue;
+                pw_proxy_row(object->proxy, &row);
+                if (row.lender != other || row.state == PW_PROXY_RENEWING || row.state == PW_PROXY_FOLLOWING)
+                        continue; /* nor was it held there: that was asked for */
+                object->left.host = other;
+                object->left.epoch = epoch;
+                object->left.well = host_of(other)->ended_well[number] == epoch;
+        }
 }
 
 /* --- what is lent ----------------------------------------------------------------------------------------------------------- */
