@@ -63,7 +63,7 @@ enum pw_borrow_action_kind {
         PW_BORROW_TELL,     /* decide the slot, as `known` says: a value, here or elsewhere, an error; or its value ended */
         PW_BORROW_RENEWED,  /* `host` holds `proxy`, which is whole here, for this host again: pw_pull_renewed() */
         PW_BORROW_FETCH,    /* its lender drains, and this host takes over: pull the bytes of `proxy`, for whoever asks for them */
-        PW_BORROW_LOSE,     /* its host is lost: the value ends, or never comes; pw_borrow_explain() */
+        PW_BORROW_LOSE,     /* `host`, which held it, is lost: the value ends, or never comes; pw_borrow_explain() */
 };
 struct pw_borrow_action {
         enum pw_borrow_action_kind kind;
@@ -151,7 +151,7 @@ struct pw_proxy_row {
         struct pw_id id;
         struct pw_talk_bytes tenant;
         enum pw_proxy_state state;
-        uint32_t lender;    /* who holds it for this host; of OPENING, RENEWING: who is asked */
+        uint32_t lender;    /* who holds it for this host; of OPENING, RENEWING, FOLLOWING: who is asked */
         uint64_t number;    /* of its open there, in this term; 0: nobody is asked, nobody holds it */
         uint32_t openers;   /* who wait */
         void *place;        /* the daemon's */

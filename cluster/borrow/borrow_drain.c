@@ -145,7 +145,6 @@ enum pw_status pw_proxy_take_move(struct pw_borrow *borrow, struct pw_proxy *pro
         proxy->release = move->release;
         proxy->lender = move->to;
         proxy->term = move->to->term;
-        proxy->epoch = move->to->epoch;
         move->release = NULL;
         pw_list_remove(&proxy->of);
         pw_list_append(&move->to->borrowed, &proxy->of);
@@ -179,15 +178,18 @@ enum pw_status pw_borrow_move_answered(struct pw_borrow *borrow, struct pw_borro
                         proxy->release = release;
                         return status;
                 }
+                pw_proxy_held_by(proxy, proxy->lender);
                 pw_proxy_step(borrow, proxy, PW_PROXY_READY);
                 give_back(borrow, lender, &release);
                 return PW_OK;
         }
         if (proxy && has) { /* its lender is lost meanwhile, and it does not know yet */
                 status = pw_proxy_take_move(borrow, proxy);
-                if (status == PW_OK)
-                        pw_proxy_step(borrow, proxy, PW_PROXY_READY);
-                return status;
+                if (status != PW_OK)
+                        return status;
+                pw_proxy_held_by(proxy, proxy->lender);
+                pw_proxy_step(borrow, proxy, PW_PROXY_READY);
+                return PW_OK;
         }
         if (known->state != PW_TALK_NONE)
                 give_back(borrow, move->to, &move->release);

@@ -41,7 +41,7 @@ struct pw_proxy {
         struct pw_list openers;
         struct pw_link_frame *release; /* of `number` */
         struct pw_borrow_move *move; /* of MOVING; else NULL */
-        uint32_t epoch;             /* of the lender that holds it */
+        uint32_t holder, epoch;     /* who held it last, and in which epoch; `lender` may be one that was only asked to */
         uint32_t opener_count;
         uint32_t found[PW_PROXY_FOUND_MAX], found_count; /* hosts that have it, and were not asked to hold it */
         void *place;
@@ -95,6 +95,12 @@ bool pw_proxy_may(const struct pw_proxy *proxy, enum pw_proxy_event event);
 static inline bool pw_proxy_is_current(const struct pw_proxy *proxy)
 {
         return proxy->number && proxy->term == proxy->lender->term;
+}
+/* So `lender` says: what is lost from now on is lost with it. */
+static inline void pw_proxy_held_by(struct pw_proxy *proxy, const struct pw_borrow_peer *lender)
+{
+        proxy->holder = lender->host;
+        proxy->epoch = lender->epoch;
 }
 /* Place for three actions more. */
 bool pw_borrow_prepare(struct pw_borrow *borrow);

@@ -135,7 +135,7 @@ enum pw_status pw_proxy_lose(struct pw_borrow *borrow, struct pw_proxy *proxy)
         move(proxy, &borrow->all_lost);
         if (was_there)
                 pw_borrow_act(borrow, &(struct pw_borrow_action){ .kind = PW_BORROW_LOSE, .status = PW_HOST_LOST, .proxy = proxy,
-                                                                  .host = proxy->lender->host, .epoch = proxy->epoch });
+                                                                  .host = proxy->holder, .epoch = proxy->epoch });
         return PW_OK;
 }
 
@@ -256,7 +256,7 @@ static enum pw_status opened(struct pw_borrow *borrow, struct pw_borrow_peer *pe
                 pw_borrow_freed(borrow, proxy);
                 return PW_OK;
         }
-        proxy->epoch = peer->epoch;
+        pw_proxy_held_by(proxy, peer);
         pw_proxy_step(borrow, proxy, event_of(&message->known));
         pw_proxy_look_again(proxy);
         if (follows)

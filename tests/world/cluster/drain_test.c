@@ -224,6 +224,89 @@ static void test_successor_is_lost(void **state)
         hosts_done();
 }
 
+/* 3 has what 1 holds, which drains; 2 takes over, and was asked for it. What `from` says to `to` does not arrive. */
+static struct object *ask_in_vain(uint32_t from, uint32_t to)
+{
+        struct object *there;
+
+        begin(4);
+        meet();
+        there = open_at(3, store_put(1, LARGE_BYTES, true)->thing);
+        world->blocked_until_us[from][to] = world->now_us + 60 * SECOND;
+        hosts_drain(1, 2);
+        hosts_go_on(SECOND / 10);
+        world->trace[0] = 0;
+        return there;
+}
+
+/* Who drains is killed before it has drained, and who takes over, which knows nothing of what it is asked, drains too, and ends
+ * well. What is lost is lost with the first one: the other has never held it. */
+static void test_asked_is_not_held(void **state)
+{
+        struct object *there;
+
+        (void)state;
+        there = ask_in_vain(3, 2);
+        hosts_kill(1);
+        hosts_drain(2, 4);
+        hosts_go_on(2 * SECOND);
+        assert_int_equal(state_of(2), PW_DRAIN_DRAINED);
+        assert_true(hosts_in_one_term(2, 3));
+        hosts_kill(2);
+        hosts_go_on(10 * SECOND);
+        hosts_expect("2 drain=4 from=none to=drains cause=name\n2 drain=4 from=drains to=drained cause=empty\n"
+                     "3 proxy=1000003000002.65.1 from=moving to=following cause=term\n"
+                     "3 proxy=1000003000002.65.1 from=following to=lost cause=term\n");
+        assert_int_equal(there->state, OBJECT_LOST);
+        assert_int_equal(there->left.host, 1);
+        hosts_done();
+}
+
+/* Likewise, and who takes over is there, did not get it either, and says so. */
+static void test_asked_has_it_not(void **state)
+{
+        struct object *there;
+
+        (void)state;
+        there = ask_in_vain(2, 1);
+        world->blocked_until_us[1][3] = world->now_us + 60 * SECOND;
+        hosts_go_on(SECOND);
+        hosts_kill(1);
+        hosts_go_on(10 * SECOND);
+        hosts_expect("3 proxy=1000003000002.65.1 from=moving to=following cause=term\n"
+                     "2 proxy=1000003000002.65.1 from=opening to=searching cause=search\n"
+                     "2 proxy=1000003000002.65.1 from=searching to=none cause=refuse\n"
+                     "2 loan=2.5 from=asked to=none cause=refuse\n"
+                     "3 proxy=1000003000002.65.1 from=following to=lost cause=term\n");
+        assert_int_equal(there->state, OBJECT_LOST);
+        assert_int_equal(there->left.host, 1);
+        assert_true(hosts_in_one_term(2, 3));
+        hosts_done();
+}
+
+/* Likewise, and who drains is not killed but given up: what was held there ends with that term. When they meet again it has
+ * drained, and ends well. That takes nothing along, though only afterwards it is known that nobody else has it. */
+static void test_given_up_and_ends_well(void **state)
+{
+        struct object *there;
+
+        (void)state;
+        there = ask_in_vain(3, 2);
+        world->blocked_until_us[1][3] = world->blocked_until_us[3][1] = world->now_us + 3200000;
+        hosts_go_on(3200000);
+        assert_non_null(open_at(1, store_put(3, 64, true)->thing));
+        assert_int_equal(state_of(1), PW_DRAIN_DRAINED);
+        assert_true(hosts_in_one_term(1, 3));
+        hosts_kill(1);
+        assert_int_equal(count_in_trace("1 loan=2.4 from=ready to=none cause=end\n"), 1);
+        assert_int_equal(count_in_trace("3 proxy=1000003000002.65.1 from=moving to=following cause=term\n"), 1);
+        assert_int_equal(there->state, OBJECT_ELSEWHERE);
+        hosts_go_on(10 * SECOND);
+        assert_int_equal(there->state, OBJECT_LOST);
+        assert_int_equal(there->left.host, 1);
+        hosts_done();
+}
+
 /* Nobody is there to take over; then somebody is. Who drains is not chosen. */
 static void test_last_host(void **state)
 {
@@ -259,6 +342,9 @@ int main(void)
                 cmocka_unit_test(test_successor_hears_late),
                 cmocka_unit_test(test_dropped_while_it_moves),
                 cmocka_unit_test(test_successor_is_lost),
+                cmocka_unit_test(test_asked_is_not_held),
+                cmocka_unit_test(test_asked_has_it_not),
+                cmocka_unit_test(test_given_up_and_ends_well),
                 cmocka_unit_test(test_last_host),
         };
 

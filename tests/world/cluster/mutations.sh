@@ -121,6 +121,8 @@ mutate borrow/borrow_term.c 's/^        if \(!renewed \&\& !follows \&\& !proxy-
 mutate borrow/borrow_term.c 's/^        while \(pw_heap_first_key\(\&borrow->deadlines\) <= now_us\)$/        while (0)/' 'who opens waits beyond its deadline'
 mutate borrow/borrow_drain.c 's/^        if \(proxy->state == PW_PROXY_WHOLE \|\| /        if (proxy->state == PW_PROXY_ELSEWHERE || /' 'what is not whole is given back to who drains'
 mutate borrow/borrow_drain.c 's/^                if \(move->proxy \|\| /                if (true || /' 'who takes over is asked twice'
+mutate borrow/borrow_term.c 's/\.host = proxy->holder, \.epoch = proxy->epoch/.host = proxy->lender->host, .epoch = proxy->lender->epoch/' \
+        'what is lost is lost with who was only asked to hold it'
 mutate borrow/borrow_search.c 's/^        while \(!pw_list_empty\(\&peer->asks\)\)$/        while (0)/' 'a search waits for a host that is gone'
 mutate borrow/borrow_search.c 's/^                if \(peer->state == PW_BORROW_THERE\)$/                if (0)/' 'nobody is asked who has a replica'
 mutate borrow/borrow_search.c 's/^        if \(proxy->opener_count \&\& pw_proxy_home_is_there\(borrow, proxy\)\)$/        if (0)/' 'a home that is back is not asked'

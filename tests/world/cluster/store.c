@@ -221,6 +221,7 @@ void store_lose(uint32_t number, const struct pw_borrow_action *action)
         (void)number;
         hosts_must(object->state == OBJECT_PENDING || object->state == OBJECT_ELSEWHERE, "a value that is here is lost");
         hosts_must(action->status == PW_HOST_LOST && action->epoch, "lost, and nobody says whom");
+        hosts_must(action->host == object->left.host && action->epoch == object->left.epoch, "lost with who did not hold it");
         hosts_must(!object->left.well, "lost with a host that had drained");
         object->state = OBJECT_LOST;
         object->status = PW_HOST_LOST;
