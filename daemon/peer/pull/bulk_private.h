@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+struct XXH3_state_s;
+
 struct pw_bulk_task {
         struct pw_list link;
         struct pw_bulk_job what;
@@ -24,6 +26,7 @@ struct pw_bulk_lane {
         struct pw_dial *dial;     /* of who receives, */
         bool called;              /* which is over */
         struct pw_bulk_stream *connection;
+        struct XXH3_state_s *sum; /* its thread's, of who receives: of the chunk that comes */
         struct pw_pipe *next;     /* of who sends: opened anew, before the thread of the one before has ended */
         uint32_t tries;           /* to open it, that came to nothing */
         uint64_t call_us;         /* when it is tried again; 0: nothing is due */

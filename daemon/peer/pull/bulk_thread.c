@@ -74,7 +74,7 @@ static bool is_stopped(struct pw_bulk_lane *lane)
         return stopped;
 }
 
-/* Into the room, piece by piece, and its report. */
+/* Into the room, piece by piece, each summed while the processor has it, and its report. */
 static enum pw_status receive_job(struct pw_bulk_lane *lane, struct pw_bulk_stream *stream, const struct pw_pull_head *head)
 {
         const struct pw_bulk_job what = lane->current->what;
@@ -82,6 +82,7 @@ static enum pw_status receive_job(struct pw_bulk_lane *lane, struct pw_bulk_stre
         struct pw_error err;
         uint32_t at = 0;
 
+        (void)!XXH3_64bits_reset(lane->sum);
         while (at < what.bytes && status == PW_OK) {
                 struct iovec part = { what.at + at, pw_min_u64(what.bytes - at, PIECE) };
 
@@ -91,11 +92,12 @@ static enum pw_status receive_job(struct pw_bulk_lane *lane, struct pw_bulk_stre
                         end_job(lane, PW_CANCELLED);
                         return read_past(stream, what.bytes - at);
                 }
+                (void)!XXH3_64bits_update(lane->sum, part.iov_base, part.iov_len);
         }
         if (status != PW_OK)
                 end_job(lane, PW_SYSTEM);
         else
-                end_job(lane, XXH3_64bits(what.at, what.bytes) == head->checksum ? PW_OK : PW_PROTOCOL);
+                end_job(lane, XXH3_64bits_digest(lane->sum) == head->checksum ? PW_OK : PW_PROTOCOL);
         return status;
 }
 
@@ -148,7 +150,10 @@ void pw_bulk_work(void *context, struct pw_bulk_stream *stream)
 {
         struct pw_bulk_lane *lane = context;
 
-        while ((lane->sends ? send_one : receive_one)(lane, stream) == PW_OK) {
+        lane->sum = lane->sends ? NULL : XXH3_createState();
+        while ((lane->sends || lane->sum) && (lane->sends ? send_one : receive_one)(lane, stream) == PW_OK) {
         }
+        (void)XXH3_freeState(lane->sum);
+        lane->sum = NULL;
 }
 
