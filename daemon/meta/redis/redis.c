@@ -240,6 +240,7 @@ static bool redis_turn(struct pw_meta *base)
         if (redis->wanted)
                 act(redis, now_us);
         look_at_saver(redis);
+        pw_redis_wire_write(redis->wire);
         return pw_redis_tell_all(redis) || any;
 }
 

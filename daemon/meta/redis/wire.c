@@ -27,6 +27,7 @@ struct pw_redis_wire {
         struct pw_redis_wire_params params;
         struct pw_redis_address address;
         redisAsyncContext *connection; /* NULL: there is none */
+        bool unwritten;       /* something was asked since the last pw_redis_wire_write() */
         struct pw_list calls;
         char digests[PW_REDIS_SCRIPTS][DIGEST_BYTES]; /* "": not known yet */
 };
@@ -154,6 +155,7 @@ static enum pw_status ask(struct pw_redis_wire *wire, struct call *call)
                 return PW_NOT_READY;
         }
         pw_list_append(&wire->calls, &call->link);
+        wire->unwritten = true;
         return PW_OK;
 }
 
@@ -170,6 +172,14 @@ enum pw_status pw_redis_wire_run(struct pw_redis_wire *wire, enum pw_redis_scrip
         if (call)
                 call->script = (int)script;
         return ask(wire, call);
+}
+
+/* hiredis itself waits until the loop finds that its socket can be written. */
+void pw_redis_wire_write(struct pw_redis_wire *wire)
+{
+        if (wire->unwritten && wire->connection && wire->connection->c.flags & REDIS_CONNECTED)
+                redisAsyncHandleWrite(wire->connection);
+        wire->unwritten = false;
 }
 
 uint64_t pw_redis_wire_since_us(const struct pw_redis_wire *wire)

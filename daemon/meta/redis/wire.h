@@ -1,4 +1,4 @@
-/* A connection to Redis: what is asked goes out at once, pipelined, and is answered in order. Nothing here knows what is asked.
+/* A connection to Redis: what is asked goes out together, pipelined, and is answered in order. Nothing here knows what is asked.
  *
  * A wire makes one connection after the other. What was asked and not answered when one ends is answered `cut`, before `down` is
  * told. Scripts are called by their digest, and by their text where the server does not have them.
@@ -35,7 +35,7 @@ struct pw_redis_wire_params {
         const char *address; /* borrowed for the call, as in meta.h */
         bool plaintext;
         void (*up)(void *context);                     /* inside the loop; */
-        void (*down)(void *context, const char *why);  /* so is this, or inside ask; not of pw_redis_wire_cut() */
+        void (*down)(void *context, const char *why);  /* so is this, or inside ask or write; not of pw_redis_wire_cut() */
         void *context;
 };
 
@@ -54,6 +54,8 @@ PW_MUST_CHECK enum pw_status pw_redis_wire_ask(struct pw_redis_wire *wire, const
                                                void *context);
 PW_MUST_CHECK enum pw_status pw_redis_wire_run(struct pw_redis_wire *wire, enum pw_redis_script script,
                                                const struct pw_redis_args *args, pw_redis_done *done, void *context);
+/* What was asked goes out now, as far as the socket takes it; the rest goes when it can. */
+void pw_redis_wire_write(struct pw_redis_wire *wire);
 /* Since when the oldest question waits for its answer, CLOCK_MONOTONIC; UINT64_MAX: none does. */
 uint64_t pw_redis_wire_since_us(const struct pw_redis_wire *wire);
 
