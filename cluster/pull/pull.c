@@ -289,6 +289,10 @@ static void missed(struct pw_pulls *pulls, struct pw_pull *pull, const struct pw
 
         if (pull->state != PW_PULL_PULLING || ask->round != pull->round)
                 return;
+        if (status == PW_DEADLINE) {
+                lose_source(pulls, pull, status);
+                return;
+        }
         if (counts && !is_wrong)
                 pull->lost_up_to = pulls->last_ask;
         if (counts && ++pull->faults >= FAULTS_MAX)

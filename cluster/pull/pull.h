@@ -105,7 +105,7 @@ uint64_t pw_pulls_next_us(const struct pw_pulls *pulls); /* UINT64_MAX: not befo
 /* --- threads and other hosts ------------------------------------------------------------------------------------------------ */
 
 /* The thread that received `ask` is done with that range. PW_OK: the chunk is there, its checksum is right. PW_PROTOCOL: it came
- * whole, and was wrong. Others: it did not come. */
+ * whole, and was wrong. PW_DEADLINE: there is no way to that source. Others: it did not come. */
 void pw_pulls_reported(struct pw_pulls *pulls, uint64_t ask, enum pw_status status, uint64_t now_us);
 /* NAMED, WAIT, REFUSE. Errors: PW_PROTOCOL (no message for a puller): give the host up. */
 PW_MUST_CHECK enum pw_status pw_pulls_receive(struct pw_pulls *pulls, uint32_t host, const struct pw_pull_message *message,

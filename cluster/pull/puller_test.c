@@ -126,6 +126,18 @@ static void test_faults(void **state)
         pw_pulls_free(pulls);
 }
 
+/* There is no way to the source. */
+static void test_no_way(void **state)
+{
+        (void)state;
+        begin();
+        named(1);
+        done("want; receive 0; ask 1; receive 1; ask 2; ");
+        reported(1, PW_DEADLINE);
+        done("cease 1; cease 2; stop 1; report; ");
+        pw_pulls_free(pulls);
+}
+
 /* A connection that breaks takes its streams with it, and what they had asked waits till it is back: no fault of the source. */
 static void test_met_anew(void **state)
 {
@@ -280,7 +292,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_range), cmocka_unit_test(test_refused), cmocka_unit_test(test_faults),
-                cmocka_unit_test(test_met_anew), cmocka_unit_test(test_broken_streams),
+                cmocka_unit_test(test_no_way), cmocka_unit_test(test_met_anew), cmocka_unit_test(test_broken_streams),
                 cmocka_unit_test(test_time), cmocka_unit_test(test_leaves_early), cmocka_unit_test(test_home_lost),
                 cmocka_unit_test(test_whole_all_the_same),
         };

@@ -87,7 +87,7 @@ static void test_ticket(void **state)
                 pair.beta->peers.own.peer.epoch += wrong == 2;
                 strcpy(alpha->row.name, wrong == 3 ? "gamma" : "alpha");
                 pair_receive(&pair, 1 + wrong, 5000);
-                assert_int_equal(pair_await(&pair, pair.alpha, 1 + wrong), PW_SYSTEM);
+                assert_int_equal(pair_await(&pair, pair.alpha, 1 + wrong), PW_DEADLINE);
                 assert_int_equal(pair.came_count, 3 * (wrong + 1));
                 assert_true(pw_list_empty(&pair.beta->bulk->lanes));
                 pair.beta->link->term -= wrong == 0;
@@ -111,7 +111,7 @@ static void test_no_listener(void **state)
         pair_make(&pair);
         pw_listener_free(pair.place.listener);
         pair_receive(&pair, 9, 5000);
-        assert_int_equal(pair_await(&pair, pair.alpha, 9), PW_SYSTEM);
+        assert_int_equal(pair_await(&pair, pair.alpha, 9), PW_DEADLINE);
         pair.patient = true;
         pair_receive(&pair, 1, 5000);
         pair_listen(&pair);

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #define PATIENCE_US 3000000u /* for a thread that is to let go of its range */
-#define TRIES_MAX 3u         /* to open a stream; then who waits for it is told */
-#define PAUSE_US 50000u      /* after the first; twice as long after each */
+#define PAUSE_US 50000u      /* after the first try to open a stream; twice as long after each, */
+#define PAUSES 4u            /* so often */
 
 /* Who opens a stream says whose it is. Little-endian. */
 struct ticket { uint32_t host, epoch, other_epoch, stream; uint64_t term; };
@@ -98,11 +98,11 @@ static struct pw_bulk_lane *lane_of(struct pw_bulk *bulk, uint32_t host, uint32_
 }
 
 /* Its jobs are reported; whoever asks next has another one. */
-static void end_lane(struct pw_bulk_lane *lane)
+static void end_lane(struct pw_bulk_lane *lane, enum pw_status status)
 {
         struct pw_bulk *bulk = lane->bulk;
 
-        report_all(lane, PW_SYSTEM);
+        report_all(lane, status);
         pw_list_remove(&lane->link);
         pw_list_append(&bulk->over, &lane->link);
         (void)!TEMP_FAILURE_RETRY(write(bulk->pipe_fds[1], "", 1));
@@ -133,20 +133,25 @@ static const struct pw_link *link_of(const struct pw_host *host) { return host &
 /* It is met soon, or given up. */
 static bool is_called(const struct pw_link *link) { return link && link->state != PW_LINK_UP && link->state != PW_LINK_AWAY; }
 
-/* It could not be opened: once more, if somebody waits for it: after a pause, or, where the whole connection broke, when there is
- * another one. */
-static void missed(struct pw_bulk_lane *lane)
+/* It could not be opened: once more, if somebody waits for it: after a pause, for a lease; or, where the whole connection broke,
+ * when there is another one. */
+static void missed(struct pw_bulk_lane *lane, const char *why)
 {
+        struct pw_daemon *daemon = lane->bulk->peers->daemon;
         bool waits = is_called(link_of(pw_hosts_get(&lane->bulk->peers->hosts, lane->host)));
+        uint64_t pause_us = (uint64_t)PAUSE_US << pw_min_u64(lane->tries, PAUSES);
 
-        if (lane->stop || !has_jobs(lane) || (!waits && ++lane->tries >= TRIES_MAX)) {
-                end_lane(lane);
-                return;
+        if (lane->stop || !has_jobs(lane)) {
+                end_lane(lane, PW_SYSTEM);
+        } else if (!waits && lane->paused_us >= daemon->settings.lease_us) {
+                pw_log(&daemon->log, PW_LOG_WARNING, "no stream for values can be opened host=h%u reason=\"%s\"", lane->host, why);
+                end_lane(lane, PW_DEADLINE);
+        } else if (!waits) {
+                lane->tries++;
+                lane->paused_us += pause_us;
+                lane->call_us = pw_now_us() + pause_us;
+                lane->bulk->next_us = pw_min_u64(lane->bulk->next_us, lane->call_us);
         }
-        if (waits)
-                return;
-        lane->call_us = pw_now_us() + (PAUSE_US << (lane->tries - 1));
-        lane->bulk->next_us = pw_min_u64(lane->bulk->next_us, lane->call_us);
 }
 
 static void begin(struct pw_bulk_lane *lane, struct pw_pipe *pipe_take);
@@ -166,9 +171,9 @@ static void ended(void *context)
         else if (lane->sends && has_jobs(lane))
                 lane->stop = false;
         else if (lane->sends || lane->useful)
-                end_lane(lane);
+                end_lane(lane, PW_SYSTEM);
         else
-                missed(lane);
+                missed(lane, "the other side hung up");
 }
 
 static void begin(struct pw_bulk_lane *lane, struct pw_pipe *pipe_take)
@@ -182,7 +187,7 @@ static void begin(struct pw_bulk_lane *lane, struct pw_pipe *pipe_take)
         pw_log(&lane->bulk->peers->daemon->log, PW_LOG_WARNING, "bulk stream not opened host=h%u reason=\"%s\"", lane->host,
                err.text);
         pw_pipe_free(pipe_take);
-        end_lane(lane);
+        end_lane(lane, PW_SYSTEM);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------------------ */
@@ -201,7 +206,7 @@ static void called(void *context, struct pw_pipe *pipe_take, const struct pw_gre
         if (why)
                 pw_log(&lane->bulk->peers->daemon->log, PW_LOG_DEBUG, "bulk stream not opened host=h%u reason=\"%s\"", lane->host,
                        why->text);
-        missed(lane);
+        missed(lane, why ? why->text : "it is not wanted any more");
 }
 
 static enum pw_status call(struct pw_bulk_lane *lane, struct pw_error *ret_err)
@@ -237,9 +242,9 @@ static void open_lane(struct pw_bulk_lane *lane)
                 return;
         status = call(lane, &err);
         if (status == PW_HOST_LOST)
-                end_lane(lane);
+                end_lane(lane, PW_SYSTEM);
         else if (status != PW_OK && status != PW_NOT_READY)
-                missed(lane);
+                missed(lane, err.text);
 }
 
 /* Also while they call each other anew: the term goes on until one gives the other up. */
@@ -373,7 +378,7 @@ void pw_bulk_ended(struct pw_bulk *bulk, uint32_t host)
                 shut(lane);
                 report_all(lane, PW_SYSTEM); /* what comes from now on is of another term */
                 if (!lane->connection && (!lane->dial || lane->called))
-                        end_lane(lane);
+                        end_lane(lane, PW_SYSTEM);
         }
 }
 
@@ -384,6 +389,7 @@ void pw_bulk_met(struct pw_bulk *bulk, uint32_t host)
         pw_list_each(&bulk->lanes, lane, struct pw_bulk_lane, link)
                 if (lane->host == host && !lane->sends && !lane->stop) {
                         lane->tries = 0;
+                        lane->paused_us = 0;
                         open_lane(lane);
                 }
 }

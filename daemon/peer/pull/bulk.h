@@ -5,7 +5,7 @@
  * here. On the wire a chunk is a head (cluster/pull/pull_message.h), with its checksum, and its bytes.
  *
  * Streams outlive the connection that the two have; one that is to be opened waits until there is one. One that cannot be had, or
- * is hung up on before anything came, is tried again after a pause, a few times.
+ * is hung up on before anything came, is tried again after a pause, for a lease.
  * A job that is stopped in its course lets go of its range with the next piece, and the rest goes nowhere: so what others asked of
  * that stream is not lost. Where the other side keeps it waiting, the stream is shut.
  *
@@ -20,7 +20,7 @@ struct pw_bulk;
 
 struct pw_bulk_reports {
         /* PW_OK: it is there, and its checksum is right; PW_PROTOCOL: it was wrong; PW_CANCELLED: it was stopped; PW_SYSTEM: the
-         * stream is no more. */
+         * stream is no more; PW_DEADLINE: none could be opened for a lease. */
         void (*received)(void *context, uint64_t ask, enum pw_status status);
         void (*sent)(void *context, uint64_t send, enum pw_status status); /* PW_OK, PW_CANCELLED, PW_SYSTEM */
 };

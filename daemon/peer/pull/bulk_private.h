@@ -28,7 +28,8 @@ struct pw_bulk_lane {
         struct pw_bulk_stream *connection;
         struct XXH3_state_s *sum; /* its thread's, of who receives: of the chunk that comes */
         struct pw_pipe *next;     /* of who sends: opened anew, before the thread of the one before has ended */
-        uint32_t tries;           /* to open it, that came to nothing */
+        uint32_t tries;           /* to open it, that came to nothing, */
+        uint64_t paused_us;       /* and the pauses after them */
         uint64_t call_us;         /* when it is tried again; 0: nothing is due */
         /* under the bulk's lock: */
         pthread_cond_t changed;

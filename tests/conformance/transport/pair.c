@@ -70,6 +70,7 @@ static struct side *side_make(struct pair *pair, uint32_t own, uint32_t other, s
         struct pw_peer *peer;
 
         side->daemon.loop.base = pair->place.loop.base;
+        side->daemon.settings.lease_us = 150000; /* two pauses */
         side->peers.daemon = &side->daemon;
         side->peers.transport = transport;
         side->peers.own = (struct pw_hello){ .host = own, .peer = { .epoch = 10 * own } };

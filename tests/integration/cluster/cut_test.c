@@ -7,8 +7,12 @@
 #include "tests/integration/cluster/exchange.h"
 #include "tests/integration/cluster/relay.h"
 
+#include "plane/hint.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum kind { ONE_WAY, BOTH_WAYS, ALONE, VALUES_STALL, SLOW, HUNG_UP, REFUSED, SILENT, KINDS };
 
@@ -136,9 +140,104 @@ static void idle_hosts_meet_again(void **state)
         relay_end(&relay);
 }
 
+/* --- cuts that are shorter than a lease --------------------------------------------------------------------------------------- */
+
+#define VALUES 4
+#define VALUE_WORDS (300u << 10)
+#define CUT_US 900000
+
+struct reading {
+        const struct it_host *host;
+        struct pw_id ids[VALUES];
+        _Atomic uint32_t reads; /* a futex: so many went well */
+        _Atomic bool stop;
+};
+
+/* Each value again and again, from the other host each time. */
+static int read_on(void *context, int pipe)
+{
+        struct reading *reading = context;
+        struct pw_session *session;
+        struct pw_error err = { PW_OK, "" };
+
+        if (pw_connect(reading->host->socket, &session, &err) != PW_OK || write(pipe, "r", 1) != 1)
+                return 1;
+        for (uint32_t i = 0; !atomic_load(&reading->stop); i++) {
+                struct pw_future *future;
+                struct pw_view view;
+
+                if (pw_open(session, reading->ids[i % VALUES], &future, &err) != PW_OK ||
+                    pw_get(future, IT_LONG, &view, &err) != PW_OK) {
+                        print_error("%s\n", err.text);
+                        return 2;
+                }
+                for (uint32_t at = 0; at < VALUE_WORDS; at++)
+                        if (((const uint32_t *)view.data)[at] != at * (i % VALUES + 1))
+                                return 3;
+                pw_view_done(&view);
+                pw_unref(future);
+                atomic_fetch_add(&reading->reads, 1);
+                pw_futex_wake(&reading->reads, 1);
+        }
+        pw_close(session);
+        return 0;
+}
+
+/* Until so many reads more, or until then. */
+static void watch(struct reading *reading, uint32_t more, int64_t until_us)
+{
+        uint32_t begun = atomic_load(&reading->reads), reads;
+
+        while ((reads = atomic_load(&reading->reads)) - begun < more && it_now_us() < until_us)
+                (void)pw_futex_wait(&reading->reads, reads, until_us * 1000);
+}
+
+/* All that the two hosts have, or the streams of values alone, is refused for less than a lease: who reads waits. */
+static void a_short_cut_fails_no_read(void **state)
+{
+        struct cluster *cluster = *state;
+        struct reading *reading = mmap(NULL, sizeof *reading, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        struct pw_future *futures[VALUES];
+        struct cutting cutting = { .a = 0, .b = 1 };
+        struct it_child child;
+        char byte;
+
+        assert_true(reading != MAP_FAILED);
+        cluster->lease = "3s";
+        relay_begin(&cutting.relay, cluster);
+        reading->host = &cluster->hosts[1];
+        for (uint32_t i = 0; i < VALUES; i++) {
+                void *data;
+
+                it_ok(pw_create(cluster->hosts[0].session, VALUE_WORDS * sizeof(uint32_t), NULL, &futures[i], &data, IT_ERR));
+                for (uint32_t at = 0; at < VALUE_WORDS; at++)
+                        ((uint32_t *)data)[at] = at * (i + 1);
+                it_ok(pw_seal(futures[i], IT_ERR));
+                reading->ids[i] = pw_future_id(futures[i]);
+        }
+        child = it_fork(read_on, reading);
+        it_read(&child, &byte, 1);
+        for (int i = 0; i < 4; i++) {
+                watch(reading, 5, it_now_us() + IT_LONG);
+                set(&cutting, RELAY_BULK, RELAY_BROKEN, RELAY_BROKEN);
+                if (i % 2)
+                        set(&cutting, RELAY_CONTROL, RELAY_BROKEN, RELAY_BROKEN);
+                watch(reading, UINT32_MAX, it_now_us() + CUT_US);
+                set_all(&cutting, RELAY_CLEAR, RELAY_CLEAR);
+        }
+        watch(reading, 5, it_now_us() + IT_LONG);
+        atomic_store(&reading->stop, true);
+        assert_int_equal(it_reap(&child, 0), 0);
+        for (uint32_t i = 0; i < VALUES; i++)
+                pw_unref(futures[i]);
+        relay_end(&cutting.relay);
+        munmap(reading, sizeof *reading);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { CLUSTER_TEST(an_exchange_over_bad_links), CLUSTER_TEST(idle_hosts_meet_again) };
+        const struct CMUnitTest tests[] = { CLUSTER_TEST(an_exchange_over_bad_links), CLUSTER_TEST(idle_hosts_meet_again),
+                                             CLUSTER_TEST(a_short_cut_fails_no_read) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
