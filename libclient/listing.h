@@ -40,9 +40,9 @@ PW_MUST_CHECK enum pw_status pw_cancel_run(struct pw_session *session, uint64_t 
  * Blocks: until nobody holds anything there any more; timeout_us at most, negative: for ever. */
 PW_MUST_CHECK enum pw_status pw_drain_host(struct pw_session *session, const char *host, const char *to, int64_t timeout_us,
                                            struct pw_error *ret_err);
-/* Drop names and leases of an object (force: every reference). Errors: PW_NOT_FOUND, PW_DENIED. */
 /* As pw_name(), for `ttl_us`: then the name goes. */
 PW_MUST_CHECK enum pw_status pw_name_for(struct pw_future *future, const char *name, int64_t ttl_us, struct pw_error *ret_err);
+/* Drop names and leases of an object (force: every reference). Errors: PW_NOT_FOUND, PW_DENIED. */
 PW_MUST_CHECK enum pw_status pw_free_object(struct pw_session *session, struct pw_id id, bool force, struct pw_error *ret_err);
 
 /* One answer to "what did the devices do": the session's first call begins a trace. Waits until there is a batch, `wait_us` at

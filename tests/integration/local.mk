@@ -31,6 +31,9 @@ tests_integration_client_fork_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/outcomes_test
 tests_integration_client_outcomes_test_SOURCES = tests/integration/client/outcomes_test.c $(integration_sources)
 tests_integration_client_outcomes_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/client/replies_test
+tests_integration_client_replies_test_SOURCES = tests/integration/client/replies_test.c $(integration_raw) $(integration_sources)
+tests_integration_client_replies_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/client/rude_test
 tests_integration_client_rude_test_SOURCES = tests/integration/client/rude_test.c tests/integration/older.c  \
 	tests/integration/older.h tests/integration/process.c $(integration_raw) $(integration_sources)
