@@ -1,5 +1,5 @@
-/* What a turn of the daemon has for one session goes out together: each reply comes once and whole, also through a socket that was full
- * of them, and what was answered before a session ends comes before its end.
+/* What a turn of the daemon has for one session goes out together: each reply comes once and whole, also through a socket that was
+ * full of them, and what was answered before a session ends comes before its end.
  */
 #include "tests/integration/raw.h"
 #include "wire/frame.h"
