@@ -212,3 +212,18 @@ int cluster_tear_down(void **state)
         assert_int_equal(status, 0);
         return 0;
 }
+
+void cluster_print_logs(const struct cluster *cluster)
+{
+        char line[600];
+
+        for (int i = 0; i < CLUSTER_HOSTS; i++) {
+                FILE *log = fopen(cluster->hosts[i].log, "re");
+
+                print_error("log of host %d\n", i);
+                while (log && fgets(line, sizeof line, log))
+                        print_error("  %s", line);
+                if (log)
+                        fclose(log);
+        }
+}

@@ -42,6 +42,7 @@ void cluster_meet(struct cluster *cluster);
 /* In the hosts of `i`, host `other`'s link is `link`. */
 void cluster_until_link(struct cluster *cluster, int i, int other, const char *link);
 void cluster_end(struct cluster *cluster, int i); /* clean, by SIGTERM */
+void cluster_print_logs(const struct cluster *cluster); /* of all hosts, as errors */
 void cluster_kill(struct cluster *cluster, int i); /* by SIGKILL; its session ends, futures of it may still be given back */
 /* `text` is in cell `key` of its status, or there is no such cell: NULL. */
 void cluster_until(struct cluster *cluster, int i, const char *key, const char *text);

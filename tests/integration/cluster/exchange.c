@@ -48,27 +48,12 @@ static void show(struct exchange *exchange, int host, const char *what, const ch
         pw_listing_free(listing);
 }
 
-void exchange_print_logs(struct exchange *exchange)
-{
-        char line[600];
-
-        for (int i = 0; i < CLUSTER_HOSTS; i++) {
-                FILE *log = fopen(exchange->cluster->hosts[i].log, "re");
-
-                print_error("log of host %d\n", i);
-                while (log && fgets(line, sizeof line, log))
-                        print_error("  %s", line);
-                if (log)
-                        fclose(log);
-        }
-}
-
 static void hangs(struct exchange *exchange, int trader)
 {
         char pid[24];
 
         print_error("fault %d: trader %d hangs in '%c'\n", exchange->fault, trader, exchange->board->doing[trader]);
-        exchange_print_logs(exchange);
+        cluster_print_logs(exchange->cluster);
         for (int i = 0; i < CLUSTER_HOSTS; i++)
                 show(exchange, i, "hosts", NULL);
         snprintf(pid, sizeof pid, "pid %d", (int)exchange->children[trader].pid);
@@ -89,7 +74,7 @@ static void comes_to(struct exchange *exchange, int trader, uint64_t steps, int6
                         if (waitpid(exchange->children[trader].pid, &code, WNOHANG) == 0)
                                 continue;
                         it_forget(&exchange->children[trader]);
-                        exchange_print_logs(exchange);
+                        cluster_print_logs(exchange->cluster);
                         fail_msg("fault %d: trader %d ended with %x", exchange->fault, trader, code);
                 }
                 hangs(exchange, trader);
@@ -135,7 +120,7 @@ void exchange_is_sound(struct exchange *exchange)
 
                 if (it_rows(check)) {
                         it_print(check);
-                        exchange_print_logs(exchange);
+                        cluster_print_logs(exchange->cluster);
                         fail_msg("fault %d: check of host %d finds %d problems", exchange->fault, i, (int)it_rows(check));
                 }
                 for (size_t row = 0; row < it_rows(memory); row++)

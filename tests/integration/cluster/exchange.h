@@ -33,6 +33,5 @@ void exchange_let_be(struct exchange *exchange, int64_t for_us);
 void exchange_is_sound(struct exchange *exchange);
 /* Who trades ends with 0, and then nothing is left. */
 void exchange_end(struct exchange *exchange);
-void exchange_print_logs(struct exchange *exchange);
 
 #endif
