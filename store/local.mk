@@ -2,7 +2,8 @@ noinst_LTLIBRARIES += store/libstore.la
 store_libstore_la_LIBTOOLFLAGS = --tag=disable-shared
 store_libstore_la_SOURCES = store/account/audit.c store/account/count.c store/account/holder.c store/account/keep.c \
 	store/account/quota.c store/object/donate.c store/object/ending.c store/object/future.c store/object/scan.c \
-	store/name/asker.c store/name/claim.c store/name/lease.c store/name/name.c store/name/wanted.c store/object/move.c store/object/proxy.c store/object/object.c store/object/reclaim.c store/object/ref.c store/object/step.c \
+	store/name/asker.c store/name/claim.c store/name/lease.c store/name/name.c store/name/publish.c store/name/wanted.c \
+	store/object/move.c store/object/proxy.c store/object/object.c store/object/reclaim.c store/object/ref.c store/object/step.c \
 	store/object/transfer.c store/object/watch.c store/room/extent.c store/room/extent_end.c store/room/hole.c store/room/idle.c \
 	store/room/pages.c store/room/pass.c store/room/place.c store/room/refusal.c store/room/room.c store/room/search.c \
 	store/room/vain.c store/store.c

@@ -1,5 +1,4 @@
-/* What names and leases hold, one by one, and who keeps a binding, so that a host that drains hands them on; and names where
- * clients read them. */
+/* What names and leases hold, one by one, and who keeps a binding: so that a host that drains hands them on. */
 #include "store/name/name_private.h"
 
 bool pw_name_is_kept_by(const struct pw_name_answer *answer, const struct pw_name_keeper *host)
@@ -16,21 +15,6 @@ bool pw_name_is_kept_here(const struct pw_store *store, const struct pw_name_ans
 }
 
 const char *pw_ref_name(const struct pw_ref *ref) { return ref->kind == PW_OWNER_NAME ? ref->naming->name : NULL; }
-
-void pw_name_publish(struct pw_store *store, const struct pw_naming *naming, bool is_bound)
-{
-        const struct pw_object *object = naming->ref->object;
-        const struct segment *futures = pw_segment_of(store, object->segment)->tenant->futures;
-        struct pw_name_cell *cells;
-
-        if (!futures || !futures->map.base || futures->layout.names_offset == futures->layout.room_offset)
-                return;
-        cells = (struct pw_name_cell *)(futures->map.base + futures->layout.names_offset);
-        if (is_bound)
-                (void)!pw_names_put(cells, naming->name, pw_object_cell(object)); /* no place: the daemon is asked */
-        else
-                pw_names_remove(cells, naming->name);
-}
 
 static struct pw_claim_row row_of(struct pw_store *store, const struct pw_ref *ref)
 {

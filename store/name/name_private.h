@@ -70,18 +70,20 @@ struct pw_asker {
         char name[];
 };
 
-/* name.c */
 /* claim.c */
 bool pw_name_is_kept_by(const struct pw_name_answer *answer, const struct pw_name_keeper *host);
 bool pw_name_is_kept_here(const struct pw_store *store, const struct pw_name_answer *answer);
-/* Clients of its tenant find it by themselves from now on, or do not any more (plane/name.h). */
-void pw_name_publish(struct pw_store *store, const struct pw_naming *naming, bool is_bound);
+
+/* name.c */
 bool pw_name_end(struct pw_store *store, struct pw_naming *naming); /* false: it ends already */
 enum pw_status pw_claims_check(struct pw_store *store, const struct pw_object *object, uint32_t more, struct pw_error *ret_err);
 enum pw_status pw_claim_add(struct pw_store *store, struct pw_object *object, enum pw_owner_kind kind, struct pw_ref **ret_ref);
 
 void pw_name_each_asker(const struct pw_store *store, uint32_t session, void (*row)(void *, const struct pw_name_wait_row *),
                         void *context);
+
+/* publish.c. Clients of its tenant find it by themselves from now on, or do not any more (plane/name.h). */
+void pw_name_publish(struct pw_store *store, const struct pw_naming *naming, bool is_bound);
 
 /* asker.c */
 struct pw_asker *pw_name_asker_new(struct pw_store *store, const struct pw_name_request *request,
