@@ -72,7 +72,10 @@ static void on_done(evutil_socket_t fd, short what, void *context)
                 job = pw_list_first(&finished, struct pw_bulk_task, link);
                 pw_list_remove(&job->link);
                 count(job, bulk->peers);
-                (job->sends ? bulk->reports->sent : bulk->reports->received)(bulk->peers, job->what.number, job->status);
+                if (job->sends)
+                        bulk->reports->sent(bulk->peers, job->what.number, job->status, job->done_us);
+                else
+                        bulk->reports->received(bulk->peers, job->what.number, job->status, job->done_us);
                 free(job);
         }
         bulk->peers->daemon->loop.more = true;
@@ -292,7 +295,7 @@ static void add(struct pw_bulk *bulk, struct pw_bulk_lane *lane, const struct pw
 
         if (!job || !lane) { /* without memory to say so later, it is said now */
                 free(job);
-                (sends ? bulk->reports->sent : bulk->reports->received)(bulk->peers, what->number, PW_NO_MEMORY);
+                (sends ? bulk->reports->sent : bulk->reports->received)(bulk->peers, what->number, PW_NO_MEMORY, pw_now_us());
                 return;
         }
         *job = (struct pw_bulk_task){ .what = *what, .host = lane->host, .sends = sends };

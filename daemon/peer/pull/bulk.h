@@ -18,11 +18,12 @@
 
 struct pw_bulk;
 
+/* done_us: when that was so, of CLOCK_MONOTONIC, which may be a while ago where the loop is busy. */
 struct pw_bulk_reports {
         /* PW_OK: it is there, and its checksum is right; PW_PROTOCOL: it was wrong; PW_CANCELLED: it was stopped; PW_SYSTEM: the
          * stream is no more; PW_DEADLINE: none could be opened for a lease. */
-        void (*received)(void *context, uint64_t ask, enum pw_status status);
-        void (*sent)(void *context, uint64_t send, enum pw_status status); /* PW_OK, PW_CANCELLED, PW_SYSTEM */
+        void (*received)(void *context, uint64_t ask, enum pw_status status, uint64_t done_us);
+        void (*sent)(void *context, uint64_t send, enum pw_status status, uint64_t done_us); /* PW_OK, PW_CANCELLED, PW_SYSTEM */
 };
 
 /* Own: given back with pw_bulk_free(). Errors: PW_NO_MEMORY, PW_SYSTEM. */

@@ -13,7 +13,8 @@ struct pw_bulk_task {
         struct pw_list link;
         struct pw_bulk_job what;
         uint32_t host;            /* with which it is */
-        enum pw_status status;    /* once it is reported */
+        enum pw_status status;    /* once it is reported, */
+        uint64_t done_us;         /* and when that was */
         bool sends;
         uint64_t stop_us;         /* begun, and stopped: its stream is shut then; 0: it is not */
 };

@@ -16,6 +16,7 @@ void pw_bulk_report(struct pw_bulk *bulk, struct pw_bulk_task *job, enum pw_stat
         bool first = pw_list_empty(&bulk->done);
 
         job->status = status;
+        job->done_us = pw_now_us();
         pw_list_remove(&job->link);
         pw_list_append(&bulk->done, &job->link);
         if (first)

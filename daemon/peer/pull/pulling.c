@@ -289,19 +289,20 @@ static void act(struct pw_peers *peers)
 
 /* --- events ------------------------------------------------------------------------------------------------------------------- */
 
-static void received(void *context, uint64_t ask, enum pw_status status)
+static void received(void *context, uint64_t ask, enum pw_status status, uint64_t done_us)
 {
         struct pw_peers *peers = context;
 
+        (void)done_us;
         pw_pulls_reported(peers->pulls, ask, status, pw_boot_us());
         act(peers);
 }
 
-static void sent(void *context, uint64_t send, enum pw_status status)
+static void sent(void *context, uint64_t send, enum pw_status status, uint64_t done_us)
 {
         struct pw_peers *peers = context;
 
-        pw_sending_sent(peers, send, status);
+        pw_sending_sent(peers, send, status, done_us);
         pw_pull_source_sent(peers->source, send, status);
         act(peers);
 }

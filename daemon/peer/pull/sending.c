@@ -62,7 +62,7 @@ void pw_sending_begin(struct pw_peers *peers, const struct pw_offered *offered, 
                 end(peers, sending);
 }
 
-void pw_sending_sent(struct pw_peers *peers, uint64_t send, enum pw_status status)
+void pw_sending_sent(struct pw_peers *peers, uint64_t send, enum pw_status status, uint64_t done_us)
 {
         struct sending *sending = pw_table_remove(&peers->sends, send);
 
@@ -71,7 +71,7 @@ void pw_sending_sent(struct pw_peers *peers, uint64_t send, enum pw_status statu
         sending->under_way--;
         if (status == PW_OK) {
                 sending->bytes = pw_min_u64(sending->offered->bytes, sending->bytes + PW_PULL_CHUNK_BYTES);
-                sending->end_us = pw_now_us();
+                sending->end_us = pw_max_u64(sending->end_us, done_us);
         }
         if (!sending->under_way && (sending->ended || sending->bytes >= sending->offered->bytes))
                 end(peers, sending);

@@ -10,8 +10,8 @@
 
 /* A chunk leaves for `host`, by the number `send`. Without memory for it, it is not told of. */
 void pw_sending_begin(struct pw_peers *peers, const struct pw_offered *offered, uint32_t host, uint64_t send);
-/* It has left, or has not. */
-void pw_sending_sent(struct pw_peers *peers, uint64_t send, enum pw_status status);
+/* It has left, or has not, at `done_us` of CLOCK_MONOTONIC. */
+void pw_sending_sent(struct pw_peers *peers, uint64_t send, enum pw_status status, uint64_t done_us);
 /* No thread has the room any more: what was sent of it was all. */
 void pw_sending_let_go(struct pw_peers *peers, const struct pw_offered *offered);
 /* The term with `host` has ended. */

@@ -29,10 +29,11 @@ void pw_peers_count(struct pw_peers *peers, uint32_t number, const struct pw_tra
 
 uint64_t pw_boot_us(void) { return pw_now_us(); }
 
-static void told(void *context, uint64_t number, enum pw_status status)
+static void told(void *context, uint64_t number, enum pw_status status, uint64_t done_us)
 {
         struct side *side = pw_container_of((struct pw_peers *)context, struct side, peers);
 
+        (void)done_us;
         side->told[number]++;
         side->status[number] = status;
 }

@@ -202,16 +202,23 @@ static void end(struct member *member)
                 atomic_fetch_add(&member->crowd->cancelled, 1);
 }
 
+/* What was to be told may be told only now: a thread of the library has it until then. */
+static void take_notices(struct crowd *crowd)
+{
+        struct pw_future *told;
+
+        while (pw_notified(crowd->session, &told, NULL) == PW_OK)
+                pw_unref(told);
+}
+
 static bool none_left(const struct pw_listing *listing, void *context)
 {
-        (void)context;
+        take_notices(context);
         return it_rows(listing) == 0;
 }
 
 static void crowd_done(struct crowd *crowd)
 {
-        struct pw_future *told;
-
         for (uint32_t i = 0; i < PLACES; i++) {
                 struct pw_future *left = atomic_load(&crowd->places[i]);
                 if (left)
@@ -223,11 +230,9 @@ static void crowd_done(struct crowd *crowd)
                 snprintf(name, sizeof name, "crowd/%u", i);
                 (void)!pw_unname(crowd->session, name, NULL);
         }
-        while (pw_notified(crowd->session, &told, NULL) == PW_OK)
-                pw_unref(told);
         pw_program_free(crowd->program);
         pw_slice_close(crowd->slice);
-        it_until(crowd->session, "objects", none_left, NULL); /* the session lives: nobody lost a reference on the way */
+        it_until(crowd->session, "objects", none_left, crowd); /* the session lives: nobody lost a reference on the way */
 }
 
 static void a_crowd(void **state)

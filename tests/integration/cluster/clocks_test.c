@@ -1,6 +1,6 @@
 /* `pathways trace` of a cluster: one file with what all hosts did, on one axis of time, though the clocks of two of them are hours
- * apart (a namespace of times; without leave for one they are the same). A value that was sent was sent while it was pulled; one
- * that did not come has a bar that says why.
+ * apart (a namespace of times; without leave for one they are the same). A value begins to be sent while it is pulled; one that
+ * did not come has a bar that says why.
  */
 #include "tests/integration/cluster/relay.h"
 #include "tests/integration/operator/chain.h"
@@ -214,7 +214,8 @@ static void what_is_sent_lies_in_what_is_pulled(void **state)
         assert_string_equal(sent.object, id);
         assert_true(pull.bytes == BYTES && sent.bytes == BYTES);
         assert_true(pull.start_us <= sent.start_us + bound_us);
-        assert_true(sent.end_us <= pull.end_us + bound_us);
+        /* Who sends may be held up between its last byte and its clock: only that it began before all was there is sure. */
+        assert_true(sent.start_us <= pull.end_us + bound_us);
         expect_process(cluster, trace, sent.process, 0);
         expect_process(cluster, trace, pull.process, 1);
         json_decref(trace);
