@@ -155,8 +155,8 @@ uint64_t world_room(struct world *world, uint32_t segment, uint64_t bytes)
 {
         uint64_t offset = world->segment_top[segment];
 
-        world->segment_top[segment] += pw_round_up(bytes, 64);
-        assert_true(world->segment_top[segment] <= SEGMENT_BYTES);
+        world->segment_top[segment] += pw_round_up(bytes, PW_ROOM_ALIGN);
+        assert_true(world->segment_top[segment] <= pw_segment_rooms(SEGMENT_BYTES));
         return offset;
 }
 
@@ -433,18 +433,23 @@ void run_wait(const struct run *run)
         }
 }
 
-const struct pw_room_head *run_head(const struct run *run, uint32_t result, uint32_t place)
+/* Where a result lies, and among the heads of its segment its head. */
+static uint8_t *result_at(const struct run *run, uint32_t result, uint32_t place, bool head)
 {
         const struct build *build = run->program->build;
         uint32_t slice = build->values[build->results[result].value].slice;
+        uint64_t offset = run->results[result][place];
 
-        return world_at(run->program->world, DEVICE_SEGMENT(build->slices[slice].devices[place]), run->results[result][place]);
+        return world_at(run->program->world, DEVICE_SEGMENT(build->slices[slice].devices[place]),
+                        head ? pw_segment_rooms(SEGMENT_BYTES) + pw_room_head_at(offset) : offset);
 }
 
-const void *run_data(const struct run *run, uint32_t result, uint32_t place)
+const struct pw_room_head *run_head(const struct run *run, uint32_t result, uint32_t place)
 {
-        return (const uint8_t *)run_head(run, result, place) + PW_ROOM_HEAD;
+        return (const struct pw_room_head *)result_at(run, result, place, true);
 }
+
+const void *run_data(const struct run *run, uint32_t result, uint32_t place) { return result_at(run, result, place, false); }
 
 /* --- what most tests begin with ------------------------------------------------------------------------------------------ */
 

@@ -13,7 +13,7 @@
 #define WORLD_HOST 3u               /* its number */
 #define HOST_SEGMENT 1u             /* host memory */
 #define DEVICE_SEGMENT(device) (2u + (device))
-#define SEGMENT_BYTES (UINT64_C(64) << 20)
+#define SEGMENT_BYTES (UINT64_C(80) << 20) /* of a device: with the heads of 64 MiB of rooms */
 
 /* --- a host -------------------------------------------------------------------------------------------------------------- */
 

@@ -41,7 +41,7 @@ static void test_chain(void **state)
                 assert_true(*(const double *)run_data(&runs[r], 0, 0) == expected);
         }
         world_no_report(&trial.world);
-        assert_int_equal(world_history(&trial.world, 0, 3 * 41).peak_bytes, 3 * 128); /* the result, and two values at a time */
+        assert_int_equal(world_history(&trial.world, 0, 3 * 41).peak_bytes, 3 * pw_room_bytes(8)); /* result, two values */
         assert_int_equal(atomic_load(&trial.world.boards[0]->done.count), 3 * 41);
         assert_int_equal(atomic_load(&trial.world.boards[0]->running), 0);
         trial_done(&trial);
@@ -260,7 +260,7 @@ static void test_results_as_inputs(void **state)
         for (uint32_t k = 0; k < 2; k++)
                 assert_true(*(const double *)run_data(&used, 1, k) == 600.0);
         /* Two results and one of the inputs: the other stays where it is. */
-        assert_int_equal(world_history(&world, 0, atomic_load(&world.boards[0]->done.seq)).peak_bytes, 3 * 128);
+        assert_int_equal(world_history(&world, 0, atomic_load(&world.boards[0]->done.seq)).peak_bytes, 3 * pw_room_bytes(8));
         world_no_report(&world);
         world_done(&world);
         program_done(&make);
@@ -343,8 +343,8 @@ static void test_measured_peak(void **state)
         for (uint32_t i = 0; i < 3; i++) {
                 trial_run(&trial, &input_one);
                 end = atomic_load(&trial.world.boards[0]->done.seq);
-                /* Two results, and one of the input and the all-reduced value at a time; each is a head and a line. */
-                assert_int_equal(world_history(&trial.world, 0, end).peak_bytes, 3 * 128);
+                /* Two results, and one of the input and the all-reduced value at a time. */
+                assert_int_equal(world_history(&trial.world, 0, end).peak_bytes, 3 * pw_room_bytes(8));
                 assert_int_equal(world_history(&trial.world, 0, end).run, trial.run.number);
                 assert_true(world_history(&trial.world, 0, end).end_ns >= world_history(&trial.world, 0, end - 3).end_ns);
         }

@@ -27,7 +27,7 @@ extern "C" {
 
 /* One shard of an input or output, as a function sees it. */
 struct pw_task_value {
-        void *data; /* aligned to 64 bytes; of inputs, read-only */
+        void *data; /* aligned to 256 bytes; of inputs, read-only */
         uint64_t bytes;
         uint32_t dtype; /* enum pw_dtype */
         uint32_t zero;

@@ -19,7 +19,7 @@ static void list_shards(const struct pw_result *result, struct pw_shard_list *li
         for (uint32_t i = 0; i < result->room_count; i++) {
                 const struct pw_room *room = &result->rooms[i];
 
-                list->shards[i] = (struct pw_shard_place){ .offset = room->offset + PW_ROOM_HEAD,
+                list->shards[i] = (struct pw_shard_place){ .offset = room->offset,
                                                            .bytes = pw_type_shard_bytes(type, i),
                                                            .segment = room->segment,
                                                            .device = pw_room_device(room) };

@@ -46,7 +46,7 @@ static void outputs_set(struct pw_exec_gang *gang, const struct pw_room_head *ou
         head.seq = gang->seq;
         head.seal = pw_room_seal(&head);
         for (uint32_t i = 0; i < node->image->output_count; i++) {
-                *pw_run_room(gang->view, &node->outputs[i]) = head;
+                *pw_run_room(gang->view, &node->outputs[i]).head = head;
                 if (outcome->status != PW_OK)
                         pw_report_value(gang->launch, &about, node->outputs[i].value);
         }

@@ -9,7 +9,7 @@ struct pw_room_head pw_gang_assemble(struct pw_exec_gang *gang)
         struct pw_error err;
         uint64_t moved;
         struct pw_assembly assembly = {
-                .to = pw_room_data(pw_run_room(gang->view, output)),
+                .to = pw_run_room(gang->view, output).data,
                 .to_box = sources->to_box,
                 .dtype = pw_image_value(gang->view->program->image, output->value)->dtype,
                 .op = gang->node->image->op,

@@ -106,10 +106,10 @@ struct pw_room_head pw_gang_call(struct pw_exec_gang *gang)
         enum pw_status status;
 
         for (uint32_t i = 0; i < node->image->input_count; i++) {
-                const struct pw_room_head *head = pw_run_room(gang->view, &node->inputs[i]);
-                if (!pw_gang_is_value(gang, head, gang->launch->given.device, &next))
+                struct pw_place place = pw_run_room(gang->view, &node->inputs[i]);
+                if (!pw_gang_is_value(gang, place.head, gang->launch->given.device, &next))
                         pw_gang_fault_join(&fault, &next);
-                node->input_values[i].data = pw_room_data(head);
+                node->input_values[i].data = place.data;
         }
         if (fault.status != PW_OK)
                 return fault;
@@ -118,7 +118,7 @@ struct pw_room_head pw_gang_call(struct pw_exec_gang *gang)
         if (!node->function)
                 return pw_gang_cause(gang, node->fault->status, node->fault->text);
         for (uint32_t i = 0; i < node->image->output_count; i++)
-                node->output_values[i].data = pw_room_data(pw_run_room(gang->view, &node->outputs[i]));
+                node->output_values[i].data = pw_run_room(gang->view, &node->outputs[i]).data;
         guard = pw_guard_make(&gang->launch->guard_key, gang->seq);
         guards_set(gang, &guard);
         status = node->tried ? function_run(gang) : first_run(gang);

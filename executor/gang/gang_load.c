@@ -60,27 +60,27 @@ static bool too_short(const struct pw_exec_gang *gang, uint64_t bytes, uint64_t 
 
 /* Wait until the shard is there, and map it. The source is read as far as its box says, which is held against what was granted. */
 static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *shard, struct pw_source *source,
-                       struct pw_room_head *ret_fault)
+                       const struct pw_room_head **ret_head, struct pw_room_head *ret_fault)
 {
         struct pw_launch *launch = gang->launch;
-        uint64_t head_bytes = shard->device == PW_SHARD_IN_HOST ? 0 : PW_ROOM_HEAD;
-        struct pw_segments_range part = { shard->segment, shard->offset, head_bytes + source->bytes };
+        struct pw_segments_range part = { shard->segment, shard->offset, source->bytes };
+        struct pw_place place = { NULL, NULL };
         enum pw_status status;
         struct pw_error err;
-        uint8_t *at;
 
-        if (part.bytes > shard->bytes || part.bytes < source->bytes)
+        if (part.bytes > shard->bytes)
                 return too_short(gang, shard->bytes, part.bytes, ret_fault);
         if (shard->device != PW_SHARD_IN_HOST && shard->seq)
                 pw_wait_done(launch, shard->device, shard->seq);
-        status = shard->device == PW_SHARD_IN_HOST ? pw_segments_lend(&launch->segments, &part, gang->seq, &at, &err)
-                                               : pw_segments_at(&launch->segments, &part, &at, &err);
+        status = shard->device == PW_SHARD_IN_HOST ? pw_segments_lend(&launch->segments, &part, gang->seq, &place.data, &err)
+                                                   : pw_segments_at(&launch->segments, &part, &place, &err);
         if (status != PW_OK) {
                 *ret_fault = pw_gang_cause(gang, err.status, err.text);
                 return false;
         }
-        source->data = at + head_bytes;
-        return !head_bytes || pw_gang_is_value(gang, (const struct pw_room_head *)at, shard->device, ret_fault);
+        source->data = place.data;
+        *ret_head = place.head;
+        return !place.head || pw_gang_is_value(gang, place.head, shard->device, ret_fault);
 }
 
 /* A small value, which the record holds. */
@@ -92,12 +92,11 @@ static bool inline_find(struct pw_exec_gang *gang, const struct pw_run_input *in
 }
 
 /* Is a shard that was copied from a room of another device still a value? */
-static bool look_again(const struct pw_exec_gang *gang, const struct pw_run_shard *shard, const void *data,
+static bool look_again(const struct pw_exec_gang *gang, const struct pw_run_shard *shard, const struct pw_room_head *head,
                        struct pw_room_head *ret_fault)
 {
-        if (shard->device == PW_SHARD_IN_HOST || shard->device == gang->launch->given.device)
-                return true;
-        return pw_gang_is_value(gang, (const void *)((const uint8_t *)data - PW_ROOM_HEAD), shard->device, ret_fault);
+        return !head || shard->device == gang->launch->given.device ||
+               pw_gang_is_value(gang, head, shard->device, ret_fault);
 }
 
 struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input)
@@ -112,14 +111,14 @@ struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_
                 struct pw_source *source = &sources->sources[i];
                 const struct pw_run_shard *shard = pw_run_shard(gang->view, input, sources->places[i]);
                 if (!(input->is_inline ? inline_find(gang, input, source, &next)
-                      : shard          ? shard_find(gang, shard, source, &next)
+                      : shard          ? shard_find(gang, shard, source, &sources->heads[i], &next)
                                        : too_short(gang, 0, source->bytes, &next)))
                         pw_gang_fault_join(&fault, &next);
         }
         if (fault.status == PW_OK)
                 fault = pw_gang_assemble(gang);
         for (uint32_t i = 0; i < sources->count && !input->is_inline && fault.status == PW_OK; i++)
-                if (!look_again(gang, pw_run_shard(gang->view, input, sources->places[i]), sources->sources[i].data, &next))
+                if (!look_again(gang, pw_run_shard(gang->view, input, sources->places[i]), sources->heads[i], &next))
                         fault = next;
         return fault;
 }

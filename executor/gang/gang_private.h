@@ -5,8 +5,6 @@
 
 #include "executor/gang/gang.h"
 
-static inline void *pw_room_data(const struct pw_room_head *head) { return (uint8_t *)(uintptr_t)head + PW_ROOM_HEAD; }
-
 /* A device of this host, as everybody knows it. */
 static inline struct pw_device_id pw_gang_device(const struct pw_exec_gang *gang, uint32_t device)
 {

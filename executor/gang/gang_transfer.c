@@ -22,14 +22,14 @@ void pw_gang_mark(const struct pw_exec_gang *gang, const struct pw_room_head *ou
 enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
 {
         const struct pw_program_room *input = &gang->node->inputs[0];
-        const struct pw_room_head *head = pw_run_room(gang->view, input);
+        struct pw_place place = pw_run_room(gang->view, input);
         struct pw_device_board *own = gang->launch->own;
         struct pw_mark *mark = &own->marks[gang->seq % PW_ORDER_LOG];
         struct pw_room_head fault = pw_gang_fault(gang, cancelled ? PW_CANCELLED : PW_OK);
 
-        if (!cancelled && pw_gang_is_value(gang, head, gang->launch->given.device, &fault) && gang->node->image->eager) {
+        if (!cancelled && pw_gang_is_value(gang, place.head, gang->launch->given.device, &fault) && gang->node->image->eager) {
                 uint64_t bytes = pw_image_value(gang->view->program->image, input->value)->shard_bytes;
-                memcpy(mark->value, pw_room_data(head), pw_min_u64(bytes, sizeof mark->value));
+                memcpy(mark->value, place.data, pw_min_u64(bytes, sizeof mark->value));
         }
         pw_gang_mark(gang, &fault);
         return fault.status;
@@ -45,25 +45,28 @@ static bool lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uin
         return true;
 }
 
-/* The room of the shard at `place`, mapped. */
-static bool room_find(struct pw_exec_gang *gang, uint32_t place, const struct pw_room_head **ret_head,
-                      struct pw_room_head *ret_fault)
+/* Source `i`, in its room, mapped. */
+static bool room_find(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head *ret_fault)
 {
+        struct pw_program_sources *sources = gang->node->sources;
+        struct pw_place place;
         struct pw_error err;
 
-        if (pw_run_room_at(gang->view, &gang->launch->segments, &gang->node->inputs[0], place, ret_head, &err) == PW_OK)
+        if (pw_run_room_at(gang->view, &gang->launch->segments, &gang->node->inputs[0], sources->places[i], &place, &err) ==
+            PW_OK) {
+                sources->sources[i].data = place.data;
+                sources->heads[i] = place.head;
                 return true;
+        }
         *ret_fault = pw_gang_cause(gang, err.status, err.text);
         return false;
 }
 
-/* The shard at `place`, of a sender of this gang. */
-static bool receive_marked(struct pw_exec_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
-                           struct pw_room_head *ret_fault)
+/* Source `i`, of a sender of this gang. */
+static bool receive_marked(struct pw_exec_gang *gang, uint32_t i, uint32_t device, struct pw_room_head *ret_fault)
 {
         struct pw_launch *launch = gang->launch;
         const struct pw_mark *mark = &launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
-        const struct pw_room_head *head;
         uint32_t status;
 
         if (!pw_wait_mark(launch, device, gang->seq)) {
@@ -80,26 +83,16 @@ static bool receive_marked(struct pw_exec_gang *gang, uint32_t place, uint32_t d
                 return false;
         }
         gang->came_ns = pw_max_u64(gang->came_ns, mark->at_ns);
-        if (gang->node->image->eager) {
-                *ret_data = mark->value;
-                return true;
-        }
-        if (!room_find(gang, place, &head, ret_fault))
-                return false;
-        *ret_data = pw_room_data(head);
+        if (!gang->node->image->eager)
+                return room_find(gang, i, ret_fault);
+        gang->node->sources->sources[i].data = mark->value;
         return true;
 }
 
-/* The shard at `place` whose sender is done: in its room, own or of another island. */
-static bool receive_done(struct pw_exec_gang *gang, uint32_t place, uint32_t device, const void **ret_data,
-                         struct pw_room_head *ret_fault)
+/* Source `i`, whose sender is done: in its room, own or of another island. */
+static bool receive_done(struct pw_exec_gang *gang, uint32_t i, uint32_t device, struct pw_room_head *ret_fault)
 {
-        const struct pw_room_head *head;
-
-        if (!room_find(gang, place, &head, ret_fault))
-                return false;
-        *ret_data = pw_room_data(head);
-        return pw_gang_is_value(gang, head, device, ret_fault);
+        return room_find(gang, i, ret_fault) && pw_gang_is_value(gang, gang->node->sources->heads[i], device, ret_fault);
 }
 
 /* Are the sources that were copied from rooms of other devices still values? A mark says so of the time of this gang. */
@@ -112,8 +105,8 @@ static struct pw_room_head look_again(const struct pw_exec_gang *gang, const str
 
         for (uint32_t i = 0; i < sources->count && outcome->status == PW_OK && !gang->node->image->eager; i++) {
                 uint32_t device = slice->places[sources->places[i]].device;
-                const struct pw_room_head *head = (const void *)((const uint8_t *)sources->sources[i].data - PW_ROOM_HEAD);
-                if (done ? !pw_gang_is_value(gang, head, device, &fault) : lost_meanwhile(gang, device, gang->seq, &fault))
+                if (done ? !pw_gang_is_value(gang, sources->heads[i], device, &fault)
+                         : lost_meanwhile(gang, device, gang->seq, &fault))
                         return fault;
         }
         return *outcome;
@@ -126,10 +119,9 @@ struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang)
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
 
         for (uint32_t i = 0; i < sources->count; i++) {
-                uint32_t place = sources->places[i], device = slice->places[place].device;
+                uint32_t device = slice->places[sources->places[i]].device;
                 bool done = gang->node->image->phase == PW_PHASE_RECV || device == gang->launch->given.device;
-                const void **data = &sources->sources[i].data;
-                if (!(done ? receive_done : receive_marked)(gang, place, device, data, &next))
+                if (!(done ? receive_done : receive_marked)(gang, i, device, &next))
                         pw_gang_fault_join(&fault, &next);
         }
         if (gang->came_ns)

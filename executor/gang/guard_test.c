@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static uint64_t rest_of(uint64_t bytes) { return pw_room_bytes(bytes) - PW_ROOM_HEAD - bytes; }
+static uint64_t rest_of(uint64_t bytes) { return pw_room_bytes(bytes) - bytes; }
 
 static enum pw_guard_state state_of(uint64_t at, uint64_t rest)
 {
@@ -26,7 +26,7 @@ static void test_each_byte(void **state)
 
         for (uint64_t bytes = 0; bytes < 130; bytes++) {
                 uint64_t rest = rest_of(bytes);
-                assert_in_range(rest, PW_ROOM_GUARD, PW_ROOM_GUARD + 63);
+                assert_in_range(rest, PW_ROOM_GUARD, PW_ROOM_GUARD + PW_ROOM_ALIGN - 1);
                 for (uint64_t at = 0; at < rest; at++) {
                         memset(room, 0xaa, sizeof room);
                         pw_guard_set(&guard, room + bytes, rest);

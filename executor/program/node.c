@@ -66,8 +66,7 @@ static void room_resolve(struct pw_exec_program *program, uint32_t index, struct
         ret_value->dtype = value->dtype;
         ret_value->dims = pw_box_dims(&box);
         ret_value->bytes = pw_box_elements(&box) * pw_dtype_bytes(value->dtype);
-        ret_room->rest =
-                (uint32_t)pw_min_u64(pw_room_bytes(value->shard_bytes) - PW_ROOM_HEAD - ret_value->bytes, UINT32_MAX);
+        ret_room->rest = (uint32_t)pw_min_u64(pw_room_bytes(value->shard_bytes) - ret_value->bytes, UINT32_MAX);
 }
 
 /* Of the list of values at `list` of the image; `ret_values` NULL: of no call. */
@@ -135,7 +134,8 @@ static void lives_fill(const struct pw_exec_program *program, struct pw_program_
 static bool sources_reserve(struct pw_programs *programs, struct pw_program_node *node, uint32_t places)
 {
         struct pw_program_sources *sources = node->sources;
-        uint64_t place_bytes = sizeof *sources->places + sizeof *sources->groups + sizeof *sources->sources;
+        uint64_t place_bytes = sizeof *sources->places + sizeof *sources->groups + sizeof *sources->sources +
+                               sizeof *sources->heads;
         uint8_t *memory;
 
         if (places <= sources->capacity)
@@ -148,7 +148,8 @@ static bool sources_reserve(struct pw_programs *programs, struct pw_program_node
         programs->node_bytes += (places - sources->capacity) * place_bytes;
         sources->capacity = places;
         sources->sources = (struct pw_source *)memory;
-        sources->places = (uint32_t *)(sources->sources + places);
+        sources->heads = (const struct pw_room_head **)(sources->sources + places);
+        sources->places = (uint32_t *)(sources->heads + places);
         sources->groups = sources->places + places;
         return true;
 }

@@ -46,7 +46,8 @@ struct pw_program_room {
         uint32_t rest; /* bytes of the room behind the own shard, as far as 32 bits go */
 };
 
-/* What a receiver reads. The data pointers are of the run that is being executed. */
+/* What a receiver reads. The data pointers, and those to the heads of rooms (NULL: it lies in none), are of the run that is being
+ * executed. */
 struct pw_program_sources {
         uint32_t count, capacity;
         bool layout_known; /* of a load: these are found for `layout`, with the own device at `own_place` of it */
@@ -56,6 +57,7 @@ struct pw_program_sources {
         bool rest_is_zero; /* which is a zero then: the sum has its terms on other devices of a partial destination */
         uint32_t *places, *groups;
         struct pw_source *sources;
+        const struct pw_room_head **heads;
         struct pw_box to_box;
 };
 

@@ -116,29 +116,23 @@ enum pw_status pw_run_place_input(struct pw_run_view *view, struct pw_segments *
         const struct pw_exec_program_slice *slice = &view->program->slices[value->slice];
         uint64_t bytes = pw_room_bytes(value->shard_bytes);
         const struct pw_run_shard *shard;
-        enum pw_status status;
-        uint8_t *at;
 
-        view->in_place[index] = NULL;
+        view->in_place[index] = (struct pw_place){ NULL, NULL };
         if (!input->in_place || slice->place == PW_PLACE_NONE)
                 return PW_OK;
         shard = pw_run_shard(view, input, slice->place);
         if (!shard || shard->bytes < bytes)
                 return too_small(view, shard ? shard->bytes : 0, bytes, ret_err);
-        status = pw_segments_at(segments, &(struct pw_segments_range){ shard->segment, shard->offset, bytes }, &at, ret_err);
-        if (status == PW_OK)
-                view->in_place[index] = (struct pw_room_head *)at;
-        return status;
+        return pw_segments_at(segments, &(struct pw_segments_range){ shard->segment, shard->offset, bytes },
+                              &view->in_place[index], ret_err);
 }
 
 enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments *segments, const struct pw_program_room *room,
-                              uint32_t place, const struct pw_room_head **ret_head, struct pw_error *ret_err)
+                              uint32_t place, struct pw_place *ret_place, struct pw_error *ret_err)
 {
         const struct pw_run_input *input = room->input >= 0 ? pw_run_input(view, (uint32_t)room->input) : NULL;
         struct pw_segments_range part = { .bytes = pw_room_bytes(pw_image_value(view->program->image, room->value)->shard_bytes) };
         uint64_t bytes;
-        enum pw_status status;
-        uint8_t *at;
 
         if (input && input->in_place) {
                 const struct pw_run_shard *shard = pw_run_shard(view, input, place);
@@ -156,10 +150,7 @@ enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments
         }
         if (bytes < part.bytes)
                 return too_small(view, bytes, part.bytes, ret_err);
-        status = pw_segments_at(segments, &part, &at, ret_err);
-        if (status == PW_OK)
-                *ret_head = (const struct pw_room_head *)at;
-        return status;
+        return pw_segments_at(segments, &part, ret_place, ret_err);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------------- */
@@ -181,7 +172,7 @@ static uint64_t result_bytes(const struct pw_exec_program *program)
 
 static uint64_t view_bytes(const struct pw_run_view *view)
 {
-        return view->base_capacity * sizeof *view->bases + view->input_capacity * sizeof(struct pw_room_head *);
+        return view->base_capacity * sizeof *view->bases + view->input_capacity * sizeof *view->in_place;
 }
 
 static bool view_reserve(struct pw_runs *runs, struct pw_run_view *view)
@@ -194,7 +185,7 @@ static bool view_reserve(struct pw_runs *runs, struct pw_run_view *view)
         reserved = (bases <= view->base_capacity ||
                     pw_grow((void **)&view->bases, &view->base_capacity, bases, sizeof *view->bases)) &&
                    (inputs <= view->input_capacity ||
-                    pw_grow((void **)&view->in_place, &view->input_capacity, inputs, sizeof(struct pw_room_head *)));
+                    pw_grow((void **)&view->in_place, &view->input_capacity, inputs, sizeof *view->in_place));
         runs->bytes += view_bytes(view) - before_bytes;
         return reserved;
 }

@@ -20,8 +20,8 @@ struct pw_run_view {
         struct pw_run_record *record;
         struct pw_exec_program *program;
         _Atomic uint64_t *seqs, *ahead_seqs;
-        uint8_t **bases;                /* own rooms: blocks, then results; NULL where the device has no part */
-        struct pw_room_head **in_place; /* per input: where it lies on this device, if its load is skipped; else NULL */
+        struct pw_place *bases;         /* own rooms: blocks, then results; NULL where the device has no part */
+        struct pw_place *in_place;      /* per input: where it lies on this device, if its load is skipped; else NULL */
         uint64_t live_bytes, peak_bytes;/* of rooms on this device that hold values of the run: behind its last node; the most */
         enum pw_status refused;         /* other than PW_OK: its rooms cannot hold its values, so nothing of it runs here; why: */
         char why[160];
@@ -51,17 +51,17 @@ PW_MUST_CHECK static inline enum pw_status pw_runs_get(struct pw_runs *runs, uin
         *ret_view = last;
         return PW_OK;
 }
-static inline struct pw_room_head *pw_run_room(const struct pw_run_view *view, const struct pw_program_room *room)
+static inline struct pw_place pw_run_room(const struct pw_run_view *view, const struct pw_program_room *room)
 {
-        if (room->input >= 0 && view->in_place[room->input])
+        if (room->input >= 0 && view->in_place[room->input].data)
                 return view->in_place[room->input];
-        return (struct pw_room_head *)(view->bases[room->base] + room->offset);
+        return pw_place_behind(&view->bases[room->base], room->offset);
 }
 /* The room of a value at place `place` of its slice, in whatever device's memory of this host. Errors: PW_PROTOCOL (it is not large
  * enough, or on another host), what mapping it gives. */
 PW_MUST_CHECK enum pw_status pw_run_room_at(const struct pw_run_view *view, struct pw_segments *segments,
                                             const struct pw_program_room *room, uint32_t place,
-                                            const struct pw_room_head **ret_head, struct pw_error *ret_err);
+                                            struct pw_place *ret_place, struct pw_error *ret_err);
 static inline const struct pw_run_input *pw_run_input(const struct pw_run_view *view, uint32_t index)
 {
         return PW_RUN_AT(view->record, struct pw_run_input, view->record->inputs) + index;

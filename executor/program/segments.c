@@ -31,7 +31,7 @@ void pw_segments_done(struct pw_segments *segments)
                 if (!segments->pages[p])
                         continue;
                 for (uint32_t i = 0; i < PW_SEGMENTS_PAGE; i++)
-                        pw_unmap(&segments->pages[p][i]);
+                        pw_unmap(&segments->pages[p][i].map);
                 free(segments->pages[p]);
                 segments->pages[p] = NULL;
         }
@@ -61,11 +61,11 @@ void pw_segments_let_go(struct pw_segments *segments)
         if (around->ask_gone)
                 around->ask_gone(around->context);
         while (around->gone && around->gone(around->context, &number)) {
-                struct pw_map *page = segments->pages[number / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
+                struct pw_rooms_map *page = segments->pages[number / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
                 struct lent *lent = pw_table_get(&segments->lent, number);
 
                 if (page)
-                        pw_unmap(&page[number % PW_SEGMENTS_PAGE]);
+                        pw_unmap(&page[number % PW_SEGMENTS_PAGE].map);
                 if (lent)
                         lent_drop(segments, lent);
         }
@@ -89,32 +89,37 @@ static enum pw_status no_memory(uint32_t number, struct pw_error *ret_err)
         return pw_error_set(ret_err, PW_NO_MEMORY, "no memory to map segment %u", number);
 }
 
-/* Where the part lies in `map`. */
-static enum pw_status place(const struct pw_map *map, const struct pw_segments_range *part, uint8_t **ret_at,
-                            struct pw_error *ret_err)
+/* Does the part lie in the first `bytes` of its segment? */
+static enum pw_status check(uint64_t bytes, const struct pw_segments_range *part, struct pw_error *ret_err)
 {
-        if (!pw_segments_holds(map, part))
-                return pw_error_set(ret_err, PW_PROTOCOL, "%lu bytes at %lu do not lie in segment %u, which has %lu",
-                                    (unsigned long)part->bytes, (unsigned long)part->offset, part->segment,
-                                    (unsigned long)map->bytes);
-        *ret_at = map->base + part->offset;
-        return PW_OK;
+        if (pw_segments_holds(bytes, part))
+                return PW_OK;
+        return pw_error_set(ret_err, PW_PROTOCOL, "%lu bytes at %lu do not lie in segment %u, which has %lu",
+                            (unsigned long)part->bytes, (unsigned long)part->offset, part->segment, (unsigned long)bytes);
 }
 
-enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_range *part, uint8_t **ret_at,
+enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_range *part, struct pw_place *ret_place,
                                  struct pw_error *ret_err)
 {
-        struct pw_map **page = &segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE], *map;
+        struct pw_rooms_map **page = &segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE], *rooms;
         enum pw_status status = PW_OK;
 
         if (!*page)
                 *page = calloc(PW_SEGMENTS_PAGE, sizeof **page);
         if (!*page)
                 return no_memory(part->segment, ret_err);
-        map = &(*page)[part->segment % PW_SEGMENTS_PAGE];
-        if (!map->base)
-                status = map_segment(segments, part->segment, map, ret_err);
-        return status == PW_OK ? place(map, part, ret_at, ret_err) : status;
+        rooms = &(*page)[part->segment % PW_SEGMENTS_PAGE];
+        if (!rooms->map.base)
+                status = map_segment(segments, part->segment, &rooms->map, ret_err);
+        rooms->bytes = pw_segment_rooms(rooms->map.bytes);
+        if (status == PW_OK)
+                status = check(rooms->bytes, part, ret_err);
+        if (status != PW_OK)
+                return status;
+        if (part->offset % PW_ROOM_ALIGN)
+                return pw_error_set(ret_err, PW_PROTOCOL, "no room of segment %u begins at %lu", part->segment,
+                                    (unsigned long)part->offset);
+        return pw_segments_at(segments, part, ret_place, ret_err);
 }
 
 static enum pw_status lent_add(struct pw_segments *segments, uint32_t number, struct lent **ret_lent, struct pw_error *ret_err)
@@ -153,5 +158,6 @@ enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_se
         if (status != PW_OK)
                 return status;
         lent->used = gang;
-        return place(&lent->map, part, ret_at, ret_err);
+        *ret_at = lent->map.base + part->offset;
+        return check(lent->map.bytes, part, ret_err);
 }

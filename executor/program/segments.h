@@ -1,6 +1,7 @@
 /* The segments that an executor has mapped, by number, which names no other segment while this executor lives.
  *
- * Those with rooms of devices stay while their tenants do, two array accesses on the hot path. Those of host memory are as many as
+ * Those with rooms of devices stay while their tenants do, two array accesses on the hot path; behind the rooms are their heads.
+ * Those of host memory are as many as
  * clients care to make, so a bounded number is kept; the one used longest ago goes, but none of the gang under way. Of both kinds
  * go those that are no more, before the next gang.
  */
@@ -9,14 +10,25 @@
 
 #include "base/table.h"
 #include "executor/surroundings.h"
+#include "plane/board/image.h"
 
 #define PW_SEGMENTS_PAGE 4096u /* squared: 24 bits */
 #define PW_SEGMENTS_LENT 256u  /* of host memory that are kept, unless one gang reads more */
 #define PW_SEGMENTS_LENT_BYTES (UINT64_C(32) << 40) /* of addresses that they take; a process has 128 TiB or more */
 
+/* A segment of a device: the first `bytes` of it are rooms. */
+struct pw_rooms_map { struct pw_map map; uint64_t bytes; };
+/* Where a room lies in this process, with its head; of several that lie one behind the other, the first. */
+struct pw_place { uint8_t *data; struct pw_room_head *head; };
+static inline struct pw_place pw_place_behind(const struct pw_place *first, uint64_t offset)
+{
+        return (struct pw_place){ first->data + offset,
+                                  (struct pw_room_head *)((uint8_t *)first->head + pw_room_head_at(offset)) };
+}
+
 struct pw_segments {
         const struct pw_surroundings *around; /* borrowed */
-        struct pw_map *pages[PW_SEGMENTS_PAGE];
+        struct pw_rooms_map *pages[PW_SEGMENTS_PAGE];
         struct pw_table lent; /* of host memory */
         uint64_t lent_bytes;
         uint64_t gang;        /* that was lent to last: what it was lent stays */
@@ -31,24 +43,25 @@ void pw_segments_let_go(struct pw_segments *segments);
 /* A part of a segment. */
 struct pw_segments_range { uint32_t segment; uint64_t offset, bytes; };
 
-static inline bool pw_segments_holds(const struct pw_map *map, const struct pw_segments_range *part)
+static inline bool pw_segments_holds(uint64_t bytes, const struct pw_segments_range *part)
 {
-        return part->offset <= map->bytes && part->bytes <= map->bytes - part->offset;
+        return part->offset <= bytes && part->bytes <= bytes - part->offset;
 }
-/* The part of a segment that is not mapped yet, or does not reach as far. Errors: as pw_segments_at().   Blocks: for the answer. */
-PW_MUST_CHECK enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_range *part, uint8_t **ret_at,
-                                               struct pw_error *ret_err);
-/* Where the part lies in this process; all of it lies in the segment's map, whoever's memory is mapped beside it. Errors:
- * PW_PROTOCOL (it does not), PW_NO_MEMORY, what the daemon says. */
+/* Rooms that are not mapped yet, or do not reach as far. Errors: as pw_segments_at().   Blocks: for the answer. */
+PW_MUST_CHECK enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_range *part,
+                                               struct pw_place *ret_place, struct pw_error *ret_err);
+/* Where the rooms of a device in `part` lie in this process; they lie in the segment's map, whoever's memory is mapped beside it.
+ * Errors: PW_PROTOCOL (they do not, or not where rooms begin), PW_NO_MEMORY, what the daemon says. */
 PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *segments, const struct pw_segments_range *part,
-                                                          uint8_t **ret_at, struct pw_error *ret_err)
+                                                          struct pw_place *ret_place, struct pw_error *ret_err)
 {
-        const struct pw_map *page = segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
-        const struct pw_map *map = page ? &page[part->segment % PW_SEGMENTS_PAGE] : NULL;
+        const struct pw_rooms_map *page = segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
+        const struct pw_rooms_map *rooms = page ? &page[part->segment % PW_SEGMENTS_PAGE] : NULL;
 
-        if (!map || !map->base || !pw_segments_holds(map, part))
-                return pw_segments_fetch(segments, part, ret_at, ret_err);
-        *ret_at = map->base + part->offset;
+        if (!rooms || !rooms->map.base || !pw_segments_holds(rooms->bytes, part) || part->offset % PW_ROOM_ALIGN)
+                return pw_segments_fetch(segments, part, ret_place, ret_err);
+        *ret_place = (struct pw_place){ rooms->map.base + part->offset,
+                                        (struct pw_room_head *)(rooms->map.base + rooms->bytes + pw_room_head_at(part->offset)) };
         return PW_OK;
 }
 /* The same of a part in host memory, for gang `gang`; good until another gang is lent something. */

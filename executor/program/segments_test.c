@@ -1,4 +1,4 @@
-/* Segments of host memory: how many stay mapped, which goes, and what a gang under way keeps. */
+/* Segments of host memory: how many stay mapped, which goes, and what a gang under way keeps. Rooms of devices, and their heads. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -131,6 +131,34 @@ static void test_gang(void **state)
         segments_free(segments);
 }
 
+/* Four fifths of a device's segment are rooms, each with a head behind them; elsewhere none begins, and behind them lies none. */
+static void test_heads(void **state)
+{
+        static const struct pw_segments_range bad[] = { { 5, 128, 8 }, { 5, 4 * 4096, 1 }, { 5, 4096, 3 * 4096 + 1 },
+                                                        { 5, UINT64_MAX - 255, 256 } };
+        struct host host = { .bytes = 5 * 4096 };
+        struct pw_surroundings around;
+        struct pw_segments *segments = segments_new(&host, &around);
+        struct pw_place place, next;
+        struct pw_error err;
+        (void)state;
+
+        assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 5, 0, 4 * 4096 }, &place, &err), PW_OK);
+        assert_ptr_equal(place.head, place.data + 4 * 4096);
+        for (uint64_t offset = 0; offset < 4 * 4096; offset += PW_ROOM_ALIGN) {
+                assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 5, offset, 1 }, &next, &err), PW_OK);
+                assert_ptr_equal(next.data, place.data + offset);
+                assert_ptr_equal(next.head, place.head + offset / PW_ROOM_ALIGN);
+                assert_true((uint8_t *)(next.head + 1) <= place.data + host.bytes);
+                assert_ptr_equal(pw_place_behind(&place, offset).data, next.data);
+                assert_ptr_equal(pw_place_behind(&place, offset).head, next.head);
+        }
+        for (uint32_t i = 0; i < pw_array_count(bad); i++)
+                assert_int_equal(pw_segments_at(segments, &bad[i], &next, &err), PW_PROTOCOL);
+        assert_int_equal(host.asked, 1);
+        segments_free(segments);
+}
+
 /* Without addresses what nobody reads goes: for one of host memory, and for one of a device. */
 static void test_full(void **state)
 {
@@ -139,7 +167,7 @@ static void test_full(void **state)
         struct pw_segments *segments = segments_new(&host, &around);
         struct pw_error err;
         const uint32_t *kept;
-        uint8_t *device;
+        struct pw_place device;
         (void)state;
 
         for (uint32_t i = 1; i <= 10; i++)
@@ -166,7 +194,7 @@ static void test_gone(void **state)
         struct pw_surroundings around;
         struct pw_segments *segments = segments_new(&host, &around);
         struct pw_error err;
-        uint8_t *first, *second, *again;
+        struct pw_place first, second, again;
         unsigned char there;
         (void)state;
 
@@ -175,10 +203,10 @@ static void test_gone(void **state)
         assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 31, 0, 4 }, &second, &err), PW_OK);
         pw_segments_let_go(segments);
         assert_int_equal(host.gone, 0);
-        assert_int_equal(mincore(first, host.bytes, &there), -1);
-        assert_int_equal(mincore(second, host.bytes, &there), 0);
+        assert_int_equal(mincore(first.data, host.bytes, &there), -1);
+        assert_int_equal(mincore(second.data, host.bytes, &there), 0);
         assert_int_equal(pw_segments_at(segments, &(struct pw_segments_range){ 31, 0, 4 }, &again, &err), PW_OK);
-        assert_ptr_equal(again, second);
+        assert_ptr_equal(again.data, second.data);
         assert_int_equal(host.asked, 2);
         host.gone = 1000000; /* never mapped */
         pw_segments_let_go(segments);
@@ -191,7 +219,8 @@ static void test_gone(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_count), cmocka_unit_test(test_bytes), cmocka_unit_test(test_gang),
-                                            cmocka_unit_test(test_full), cmocka_unit_test(test_gone) };
+                                            cmocka_unit_test(test_heads), cmocka_unit_test(test_full),
+                                            cmocka_unit_test(test_gone) };
 
         return cmocka_run_group_tests_name("segments", tests, NULL, NULL);
 }

@@ -67,8 +67,8 @@ struct pw_run_input {
 struct pw_run_shard {
         uint32_t segment;
         uint16_t place;   /* of the value's mesh; what was lost there is read where another device of the host has the same */
-        uint16_t device;  /* of the host, that wrote it, or PW_SHARD_IN_HOST: host memory, without head */
-        uint64_t offset;  /* device memory: of the room's head */
+        uint16_t device;  /* of the host, that wrote it, or PW_SHARD_IN_HOST: host memory, where rooms have no heads */
+        uint64_t offset;
         uint64_t bytes;   /* from there on are the value's: nothing behind them may be read */
         uint64_t seq;     /* wait until `device` is done with it; 0: it is */
 };

@@ -22,8 +22,9 @@
 #define PW_NO_SEQ 0xffffu
 #define PW_NODE_NONE 0xffffffffu
 
-/* Each room in device memory starts with one line that says who wrote the value and whether it is one. The seal tells a head that
- * was written as one from what a function that wrote past its own room left there. */
+/* A room in device memory is pure data, from a multiple of PW_ROOM_ALIGN on. Its head says who wrote the value and whether it is
+ * one, and lies beside: behind all rooms of the segment, where each PW_ROOM_ALIGN bytes of them have one (plane/segment.h). By the
+ * seal a head that was written as one is told from what a function that wrote past its own room left there. */
 struct pw_room_head {
         uint64_t seq;         /* of the gang that wrote it, in its island's order */
         uint32_t status;      /* enum pw_status: PW_OK, or the error the value is in */
@@ -35,10 +36,15 @@ struct pw_room_head {
         uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct pw_room_head) == 64, "a room's head is one line");
-#define PW_ROOM_HEAD 64u
+#define PW_ROOM_ALIGN 256u
 #define PW_ROOM_GUARD 16u /* bytes behind a value by which it is seen that a function wrote past it */
-/* Bytes of the room for a shard of `bytes`: head, value, guard, whole lines. */
-static inline uint64_t pw_room_bytes(uint64_t bytes) { return PW_ROOM_HEAD + ((bytes + PW_ROOM_GUARD + 63) & ~UINT64_C(63)); }
+/* Bytes of the room for a shard of `bytes`: value and guard. */
+static inline uint64_t pw_room_bytes(uint64_t bytes)
+{
+        return (bytes + PW_ROOM_GUARD + PW_ROOM_ALIGN - 1) & ~(uint64_t)(PW_ROOM_ALIGN - 1);
+}
+/* Where among the heads that of the room at `offset` lies, in bytes; of `offset` bytes of rooms, what their heads take. */
+static inline uint64_t pw_room_head_at(uint64_t offset) { return offset / (PW_ROOM_ALIGN / sizeof(struct pw_room_head)); }
 static inline uint64_t pw_room_seal(const struct pw_room_head *head)
 {
         return ((head->seq ^ head->run << 32) + head->status) * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0x6461656870);

@@ -29,7 +29,7 @@ enum pw_status pw_low_add_value(struct pw_lowering *low, const struct pw_low_val
         status = pw_dims_bytes(added->dtype, &dims, &added->shard_bytes, ret_err);
         if (status != PW_OK)
                 return status;
-        if (added->shard_bytes > UINT64_MAX / 2 - PW_ROOM_HEAD - PW_ROOM_GUARD)
+        if (added->shard_bytes > UINT64_MAX / 2 - PW_ROOM_ALIGN - PW_ROOM_GUARD)
                 return pw_error_set(ret_err, PW_TOO_LARGE, "a shard of %" PRIu64 " bytes", added->shard_bytes);
         *ret_value = low->value_count++;
         return PW_OK;

@@ -72,17 +72,17 @@ static struct pw_graph *make_digits(uint32_t device_count, uint32_t island_count
 static void test_digits(void **state)
 {
         (void)state;
-        expect(make_digits(1, 1), "test: peak 30976, blocks 28288\n"
+        expect(make_digits(1, 1), "test: peak 31232, blocks 28416\n"
                                   "0 load 0, slice 0 -> 0 i32 [65, 10] broadcast, result 0\n"
                                   "1 load 1, slice 0 -> 1 i32 [96, 65] split(0), block+0\n"
-                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+27776\n"
+                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+27904\n"
                                   "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+25088\n"
                                   "4 digits/update, slice 0: 0 3 -> 4 i32 [65, 10] broadcast, result 0\n");
-        expect(make_digits(4, 1), "test: peak 11904, blocks 9216\n"
+        expect(make_digits(4, 1), "test: peak 12288, blocks 9472\n"
                                   "0 load 0, slice 0 -> 0 i32 [65, 10] broadcast, result 0\n"
                                   "1 load 1, slice 0 -> 1 i32 [96, 65] split(0), block+0\n"
-                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+9024\n"
-                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+6336\n"
+                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+9216\n"
+                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+6400\n"
                                   "4 all-reduce, slice 0: 3 -> 4 i32 [65, 10] broadcast, block+0\n"
                                   "5 digits/update, slice 0: 0 4 -> 5 i32 [65, 10] broadcast, result 0\n");
 }
@@ -91,23 +91,23 @@ static void test_digits_over_islands(void **state)
 {
         (void)state;
         /* One device in each island: nothing to reduce inside. */
-        expect(make_digits(2, 2), "test: peak 18304, blocks 15616\n"
+        expect(make_digits(2, 2), "test: peak 18432, blocks 15616\n"
                                   "0 load 0, slice 0 -> 0 i32 [65, 10] broadcast, result 0\n"
                                   "1 load 1, slice 0 -> 1 i32 [96, 65] split(0), block+0\n"
-                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+15296\n"
-                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+12608\n"
+                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+15360\n"
+                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+12544\n"
                                   "4 all-reduce send, slice 0: 3\n"
                                   "5 all-reduce receive, slice 0: 3 -> 4 i32 [65, 10] broadcast, block+0, waits for 4\n"
                                   "6 digits/update, slice 0: 0 4 -> 5 i32 [65, 10] broadcast, result 0\n");
         /* Reduce inside, exchange; every device takes one sum of each island. */
-        expect(make_digits(4, 2), "test: peak 11904, blocks 9216\n"
+        expect(make_digits(4, 2), "test: peak 12288, blocks 9472\n"
                                   "0 load 0, slice 0 -> 0 i32 [65, 10] broadcast, result 0\n"
                                   "1 load 1, slice 0 -> 1 i32 [96, 65] split(0), block+0\n"
-                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+9024\n"
-                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+6336\n"
+                                  "2 load 2, slice 0 -> 2 i32 [96] split(0), block+9216\n"
+                                  "3 digits/gradient, slice 0: 0 1 2 -> 3 i32 [65, 10] partial(sum), block+6400\n"
                                   "4 all-reduce in island, slice 0: 3 -> 4 i32 [65, 10] partial(sum), block+0\n"
                                   "5 all-reduce send, slice 0: 4\n"
-                                  "6 all-reduce receive, slice 0: 4 -> 5 i32 [65, 10] broadcast, block+2688, waits for 5\n"
+                                  "6 all-reduce receive, slice 0: 4 -> 5 i32 [65, 10] broadcast, block+2816, waits for 5\n"
                                   "7 digits/update, slice 0: 0 5 -> 6 i32 [65, 10] broadcast, result 0\n");
 }
 
@@ -121,10 +121,10 @@ static void test_two_steps(void **state)
         PW_MAKE_CALL(graph, 0, "t/like0", PW_PARTIAL(PW_MAX), 0);
         PW_MAKE_CALL(graph, 0, "t/like0", PW_BROADCAST, 1);
         assert_true(pw_graph_add_result(graph, 2));
-        expect(graph, "test: peak 160256, blocks 110976\n"
+        expect(graph, "test: peak 160768, blocks 111360\n"
                       "0 load 0, slice 0 -> 0 i32 [3, 4096] broadcast, block+0\n"
-                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(max), block+49280\n"
-                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [3, 4096] split(1), block+98560\n"
+                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(max), block+49408\n"
+                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [3, 4096] split(1), block+98816\n"
                       "3 all-gather, slice 0: 2 -> 3 i32 [3, 4096] broadcast, block+0\n"
                       "4 t/like0, slice 0: 3 -> 4 i32 [3, 4096] broadcast, result 0\n");
 }
@@ -143,10 +143,10 @@ static void test_two_steps_on_two_axes(void **state)
         PW_MAKE_CALL(graph, 0, "t/like0", both, 0);
         PW_MAKE_CALL(graph, 0, "t/like0", PW_BROADCAST, 1);
         assert_true(pw_graph_add_result(graph, 2));
-        expect(graph, "test: peak 160256, blocks 110976\n"
+        expect(graph, "test: peak 160768, blocks 111360\n"
                       "0 load 0, slice 0 -> 0 i32 [3, 4096] broadcast, block+0\n"
-                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(sum) x partial(sum), block+49280\n"
-                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [3, 4096] split(1) x split(1), block+98560\n"
+                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(sum) x partial(sum), block+49408\n"
+                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [3, 4096] split(1) x split(1), block+98816\n"
                       "3 all-gather, slice 0: 2 -> 3 i32 [3, 4096] broadcast, block+0\n"
                       "4 t/like0, slice 0: 3 -> 4 i32 [3, 4096] broadcast, result 0\n");
 
@@ -156,9 +156,9 @@ static void test_two_steps_on_two_axes(void **state)
         pw_make_input(graph, 0, PW_DIMS(8192, 4), rows, 0);
         PW_MAKE_CALL(graph, 0, "t/like0", partial_rows, 0);
         assert_true(pw_graph_add_result(graph, pw_make_as(graph, 1, 0, rows)));
-        expect(graph, "test: peak 196992, blocks 131328\n"
+        expect(graph, "test: peak 197376, blocks 131584\n"
                       "0 load 0, slice 0 -> 0 i32 [8192, 4] broadcast x split(0), block+0\n"
-                      "1 t/like0, slice 0: 0 -> 1 i32 [8192, 4] partial(sum) x split(0), block+65664\n"
+                      "1 t/like0, slice 0: 0 -> 1 i32 [8192, 4] partial(sum) x split(0), block+65792\n"
                       "2 reduce-scatter, slice 0: 1 -> 2 i32 [8192, 4] split(1) x split(0), block+0\n"
                       "3 all-gather, slice 0: 2 -> 3 i32 [8192, 4] broadcast x split(0), result 0\n");
 }
@@ -179,11 +179,11 @@ static void test_eager(void **state)
         struct pw_graph *graph = make_sums(make(8, 1), PW_SCALAR, 3);
 
         (void)state;
-        expect(graph, "test: peak 384, blocks 256\n"
+        expect(graph, "test: peak 768, blocks 512\n"
                       "0 load 0, slice 0 -> 0 i32 [] broadcast, block+0\n"
-                      "1 t/like0, slice 0: 0 -> 1 i32 [] partial(sum), block+128\n"
+                      "1 t/like0, slice 0: 0 -> 1 i32 [] partial(sum), block+256\n"
                       "2 all-reduce, slice 0: 1 -> 2 i32 [] broadcast, block+0, eager\n"
-                      "3 t/like0, slice 0: 2 -> 3 i32 [] partial(sum), block+128\n"
+                      "3 t/like0, slice 0: 2 -> 3 i32 [] partial(sum), block+256\n"
                       "4 all-reduce, slice 0: 3 -> 4 i32 [] broadcast, block+0, eager\n"
                       "5 t/like0, slice 0: 4 -> 5 i32 [] partial(sum), result 0\n");
 }
@@ -215,7 +215,7 @@ static void test_donation_waits(void **state)
         pw_make_as(graph, 0, 0, PW_BROADCAST);
         PW_MAKE_CALL(graph, 0, "t/place0", PW_SPLIT(0), 0, 1);
         assert_true(pw_graph_add_result(graph, 2));
-        expect(graph, "test: peak 832, blocks 512\n"
+        expect(graph, "test: peak 768, blocks 512\n"
                       "0 load 0, slice 0 -> 0 i32 [100] split(0), result 0\n"
                       "1 all-gather, slice 0: 0 -> 1 i32 [100] broadcast, block+0\n"
                       "2 t/place0, slice 0: 0 1 -> 2 i32 [100] split(0), result 0, waits for 1\n");
@@ -289,7 +289,7 @@ static void test_results(void **state)
         pw_make_call(graph, &(struct pw_make_call){ 0, "t/like1", (const uint32_t[]){ 0, 1 }, 2, both, 2 });
         PW_MAKE_CALL(graph, 0, "t/like0", PW_BROADCAST, 2);
         assert_true(pw_graph_add_result(graph, 0) && pw_graph_add_result(graph, 2) && pw_graph_add_result(graph, 2));
-        expect(graph, "test: peak 2368, blocks 1024\n"
+        expect(graph, "test: peak 2304, blocks 1024\n"
                       "0 load 0, slice 0 -> 0 i32 [100] split(0), result 0\n"
                       "1 load 1, slice 0 -> 1 i32 [100] broadcast, block+0\n"
                       "2 t/like1, slice 0: 0 1 -> 2 i32 [100] broadcast, result 1; 3 i32 [100] broadcast, block+512\n"
@@ -311,7 +311,7 @@ static void test_conversions(void **state)
         pw_make_as(graph, 4, 0, PW_BROADCAST);
         PW_MAKE_CALL(graph, 0, "t/like0", PW_BROADCAST, 4, 5);
         assert_true(pw_graph_add_result(graph, 6));
-        expect(graph, "test: peak 1856, blocks 1344\n"
+        expect(graph, "test: peak 1792, blocks 1280\n"
                       "0 load 0, slice 0 -> 0 i32 [100] split(0), block+1024\n"
                       "1 all-gather, slice 0: 0 -> 1 i32 [100] broadcast, block+0\n"
                       "2 t/like0, slice 0: 1 1 0 -> 2 i32 [100] partial(sum), block+512\n"
@@ -331,7 +331,7 @@ static void test_move(void **state)
         pw_make_as(graph, 0, 1, PW_SPLIT(0));
         pw_make_as(graph, 0, 2, PW_BROADCAST);
         assert_true(pw_graph_add_result(graph, 1) && pw_graph_add_result(graph, 2));
-        expect(graph, "test: peak 832, blocks 320 0 0\n"
+        expect(graph, "test: peak 768, blocks 256 0 0\n"
                       "0 load 0, slice 0 -> 0 i32 [100] split(0), block+0\n"
                       "1 send-recv send, slice 0 to 1: 0\n"
                       "2 send-recv receive, slice 0 to 1: 0 -> 1 i32 [100] split(0), result 0, waits for 1\n"

@@ -123,7 +123,7 @@ static void test_in_turn_small(void **state)
                 values[i] = pw_make_as(graph, call_in(graph, 0, "m/one", inputs[i]), 1, (struct pw_sharding)PW_BROADCAST);
                 assert_true(pw_graph_add_result(graph, call_in(graph, 1, "m/two", values[i])));
         }
-        expect(graph, "test: peak 384, blocks 128 128 128 0\n"
+        expect(graph, "test: peak 768, blocks 256 256 256 0\n"
                       "0 load 0, slice 0 -> 0 i32 [10] broadcast, block+0\n"
                       "1 m/one, slice 0: 0 -> 2 i32 [10] broadcast, stage one+0\n"
                       "2 send-recv, slice 0 to 1: 2 -> 3 i32 [10] broadcast, block+0, eager\n"

@@ -294,7 +294,7 @@ enum pw_status pw_live_check_rooms(struct pw_live *live, uint32_t host, const st
                 uint32_t place = slice->places[part->first + i];
 
                 if (room->host != message->host || room->device != map->places[place].device ||
-                    room->bytes < PW_ROOM_HEAD + pw_type_shard_bytes(type, place))
+                    room->bytes < pw_type_shard_bytes(type, place))
                         return pw_error_set(ret_err, PW_PROTOCOL, "result %u of run %lu does not lie at place %u as host %u says",
                                             message->result, (unsigned long)live->run.number, place, message->host);
         }

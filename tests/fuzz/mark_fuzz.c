@@ -36,7 +36,7 @@ static void any_head(struct run *run, struct fuzz_bytes *bytes)
 {
         uint8_t how = (uint8_t)fuzz_take(bytes, 1);
         struct pw_room_head *head = (struct pw_room_head *)(uintptr_t)run_head(run, how & 1, LIAR);
-        uint64_t at = fuzz_take(bytes, 1) % (pw_room_bytes(8) - 8);
+        uint64_t at = fuzz_take(bytes, 1) % (sizeof *head - 8);
 
         if (how & 2)
                 *head = (struct pw_room_head){ .seq = fuzz_take(bytes, 1), .status = (uint32_t)fuzz_take(bytes, 2),

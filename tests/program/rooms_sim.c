@@ -50,7 +50,7 @@ static uint8_t *room_of(const struct sim *sim, uint32_t value, uint32_t place)
 
 static int32_t *data_of(const struct sim *sim, uint32_t value, uint32_t place)
 {
-        return (int32_t *)(void *)(room_of(sim, value, place) + PW_ROOM_HEAD);
+        return (int32_t *)(void *)room_of(sim, value, place);
 }
 
 static struct pw_sim_layout layout_of(const struct sim *sim, uint32_t value)
@@ -73,7 +73,7 @@ static uint32_t output_at(const struct sim *sim, const struct pw_image_node *nod
         return PW_IMAGE_AT(sim->image, uint32_t, node->outputs)[i];
 }
 
-/* The whole room, its head included, loses what it held. */
+/* The whole room loses what it held. */
 static void spoil(const struct sim *sim, uint32_t value, uint32_t place)
 {
         memset(room_of(sim, value, place), 0xee, pw_room_bytes(pw_image_value(sim->image, value)->shard_bytes));

@@ -27,7 +27,7 @@ static void check_list(struct world *world, const struct world_object *object)
 
         for (uint32_t i = 0; same && i < list->shard_count; i++)
                 same = list->shards[i].segment == result->rooms[i].segment &&
-                       list->shards[i].offset == result->rooms[i].offset + PW_ROOM_HEAD &&
+                       list->shards[i].offset == result->rooms[i].offset &&
                        list->shards[i].device.host == WORLD_HOST && list->shards[i].device.device == result->rooms[i].device;
         if (!same)
                 world_fail(world, "the list of result %u of run %lu does not say where it lies", result->index,

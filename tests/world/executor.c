@@ -76,7 +76,8 @@ static uint32_t near_of(const struct pw_slice_record *slice, uint32_t place)
         return near;
 }
 
-/* The room of a value on the device at `place` of its slice. */
+/* The room of a value on the device at `place` of its slice. An executor of the world has the head of a room in the room, and the
+ * value behind it. */
 static struct pw_room_head *room_of(const struct gang *gang, uint32_t index, uint32_t place)
 {
         const struct pw_image_value *value = pw_image_value(gang->image, index);

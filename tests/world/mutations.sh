@@ -152,7 +152,7 @@ mutate coordinator/result.c 's/^            \(one \&\& message->place .*$/      
 mutate coordinator/run.c 's/^                        decide_untold\(live\);$/                        ;/' 'a run ends with a result of which nobody told'
 mutate deliver.c 's/^        return kind == PW_CORE_PLACED \? .*$/        return PW_OK;/' 'rooms on the devices of others are believed'
 mutate coordinator/gather.c 's/^                if \(room->host != message->host \|\| .*$/                if (/' 'rooms on other devices of a host are believed'
-mutate coordinator/gather.c 's/^                    room->bytes < PW_ROOM_HEAD .*$/                    0)/' 'rooms are believed that are too small'
+mutate coordinator/gather.c 's/^                    room->bytes < pw_type_shard_bytes.*$/                    0)/' 'rooms are believed that are too small'
 mutate island/reserve.c 's/^        if \(!pw_requester_may_number\(.*$/        if (0)/' 'one number is that of two runs'
 mutate island/requester.c 's/\(!\(number >> NUMBER_BITS\) \&\& /(/' 'a number is believed that boards cannot tell from those of others'
 mutate island/reserve.c 's/^        if \(message->arrival > .*$/        if (0)/' 'a number in the queue is believed that was never given'

@@ -422,7 +422,7 @@ static void a_cancel_while_members_write(void **state)
         it_ok(pw_cancel(cancelled, IT_ERR));
         it_fails_with(cancelled, PW_CANCELLED, "broken/late|cancelled by");
         it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
-        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 128) });
+        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 256) });
         assert_int_equal(pw_poll(next), PW_NOT_READY);
         open_gate(&gate);
         expect_sevens(next, 2);
@@ -450,7 +450,7 @@ static void a_member_killed_while_another_writes(void **state)
         it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
         assert_int_equal(pw_poll(failed), PW_NOT_READY);
         it_ok(pw_cancel(failed, IT_ERR));
-        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 128) });
+        it_until(host->session, "memory", lets_go, &(uint64_t){ 2 * (12 * MIB + 256) });
         assert_int_equal(pw_poll(next), PW_NOT_READY);
         open_gate(&gate);
         expect_sevens(next, 2);

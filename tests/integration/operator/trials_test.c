@@ -52,7 +52,7 @@ static void what_ran_is_listed(void **state)
 
         it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
         EXPECT(0,
-               "program  name      nodes  inputs  results|      1  test/one      2       1        1        768 B     768 B     1  "
+               "program  name      nodes  inputs  results|      1  test/one      2       1        1        1 KiB     1 KiB     1  "
                "2 x 1\n", "programs");
         EXPECT(0,
                "   0  load  load 0      0  -       0        -      block + 0\n   1  call  pw/nop      0  0       1        -      "
@@ -62,7 +62,7 @@ static void what_ran_is_listed(void **state)
         EXPECT(0,
                "{\"device\": \"h0:1\", \"seq\": 2, \"run\": 1, \"program\": \"test/one\", \"node\": \"1 pw/nop\", \"state\": "
                "\"done\", ", "gangs", "h0:1", "--json");
-        EXPECT(0, "]  test/one    0 B   768 B        1  |]  -         512 B     0 B        1  ", "owners");
+        EXPECT(0, "]  test/one    0 B   1 KiB        1  |]  -         512 B     0 B        1  ", "owners");
         pw_unref(result);
         pw_unref(input);
         pw_program_free(program);

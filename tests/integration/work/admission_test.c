@@ -32,7 +32,7 @@ static void what_can_never_fit(void **state)
         it_fails(pw_compile(program, IT_ERR), PW_TOO_LARGE, "test/filler|24 MiB|h0:0|16 MiB|8 MiB too much");
         pw_program_free(program);
         program = make_filler(host->session, slice, 16); /* and what goes with a value */
-        it_fails(pw_compile(program, IT_ERR), PW_TOO_LARGE, "16777344 B|16777216 B|128 B too much");
+        it_fails(pw_compile(program, IT_ERR), PW_TOO_LARGE, "16777472 B|16777216 B|256 B too much");
         it_ok(pw_compile(small, IT_ERR));
         it_ok(pw_run(small, PW_NO_FUTURES, &result, IT_ERR));
         assert_true(it_get_scalar(result) == 1);

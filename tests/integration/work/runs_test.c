@@ -220,7 +220,7 @@ static void end_step(struct step *step)
 static bool is_one_result(const struct pw_listing *devices, void *context)
 {
         (void)context;
-        return it_number(devices, 0, "used") == 8128; /* head, 8,000 bytes and their guard, in units of 64 */
+        return it_number(devices, 0, "used") == 8192; /* 8,000 bytes and their guard, in units of 256 */
 }
 
 static void donated_in_place(void **state)

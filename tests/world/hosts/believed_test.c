@@ -218,7 +218,7 @@ static void test_untold(void **state)
 static void test_placed(void **state)
 {
         struct play_run *run = begin_both((struct pw_sharding)PW_SPLIT(0));
-        uint64_t bytes = PW_ROOM_HEAD + pw_type_shard_bytes(run->result->type, PLAY_DEVICES);
+        uint64_t bytes = pw_type_shard_bytes(run->result->type, PLAY_DEVICES);
         struct pw_room good[PLAY_DEVICES] = { { PLAY_FIRST + OTHER, 0, 7, 0, bytes }, { PLAY_FIRST + OTHER, 1, 8, 0, bytes } };
 
         (void)state;
