@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define BOARD_BYTES (UINT64_C(64) << 20)
+#define LATE_US UINT64_C(30)
 
 static void *shared(uint64_t bytes)
 {
@@ -26,10 +27,21 @@ static void *shared(uint64_t bytes)
         return map;
 }
 
+static uint64_t late_us; /* of the tests that are run */
+
+int world_tests_run(const struct CMUnitTest *tests, size_t count)
+{
+        int failed = 0;
+
+        for (late_us = 0; late_us <= LATE_US; late_us += LATE_US)
+                failed += _cmocka_run_group_tests(late_us ? "late devices" : "early devices", tests, count, NULL, NULL);
+        return failed;
+}
+
 void world_init(struct world *world, uint32_t device_count, uint32_t island_count)
 {
         *world = (struct world){ .device_count = device_count, .island_count = island_count,
-                                 .collective = pw_collective_kind("host") };
+                                 .collective = pw_collective_kind("host"), .launch_delay_us = late_us };
         world->bells = shared(sizeof *world->bells);
         world->doorbells = shared(4096);
         for (uint32_t i = 0; i < island_count; i++) {
@@ -108,24 +120,28 @@ static void count_doorbell(void *context)
         pw_futex_wake((const _Atomic uint32_t *)world->doorbells, 1);
 }
 
-static void executor(struct world *world, uint32_t device)
+struct pw_launch *world_launch(struct world *world, uint32_t device, const struct pw_device_kind *kind)
 {
-        struct pw_surroundings around = { .context = world, .segment = map_segment, .module = open_module,
-                                          .doorbell = count_doorbell };
         struct pw_launch_params params = { .host = WORLD_HOST, .device = device, .island = world->island_of[device],
                                            .device_count = world->device_count,
-                                           .island_count = world->island_count, .bells = world->bells, .around = &around,
-                                           .kind = pw_device_kind("emulated"), .collective = world->collective };
-        struct pw_device_params device_params = { .number = device };
-        struct pw_launch *launch;
+                                           .island_count = world->island_count, .bells = world->bells, .around = &world->around,
+                                           .kind = kind, .collective = world->collective };
+        struct pw_device_params device_params = { .number = device, .launch_delay_us = world->launch_delay_us };
         struct pw_error err;
 
-        signal(SIGSEGV, SIG_DFL); /* cmocka catches it */
+        world->around = (struct pw_surroundings){ .context = world, .segment = map_segment, .module = open_module,
+                                                  .doorbell = count_doorbell };
         memcpy(params.boards, world->boards, sizeof params.boards);
         memcpy(params.islands, world->islands, sizeof params.islands);
-        if (params.kind->open(&device_params, &params.handle, &err) != PW_OK)
-                _exit(1);
-        launch = pw_launch_new(&params);
+        return kind->open(&device_params, &params.handle, &err) == PW_OK ? pw_launch_new(&params) : NULL;
+}
+
+static void executor(struct world *world, uint32_t device)
+{
+        struct pw_launch *launch;
+
+        signal(SIGSEGV, SIG_DFL); /* cmocka catches it */
+        launch = world_launch(world, device, pw_device_kind("emulated"));
         while (launch) {
                 pw_launch_turn(launch);
                 pw_launch_wait(launch);

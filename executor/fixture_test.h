@@ -27,17 +27,25 @@ struct world {
         uint64_t segment_top[2 + PW_DEVICES_MAX];
         uint64_t arena_top[PW_ISLANDS_MAX];
         _Atomic uint64_t *doorbells;
+        struct pw_surroundings around;
         pid_t pids[PW_DEVICES_MAX];
         const struct pw_collective_kind *collective; /* of executors that are started from here on */
+        uint64_t launch_delay_us;                    /* likewise, of their devices: 0, or those of world_tests() */
         uint32_t serial;
         uint64_t runs;
 };
 /* `device_count` devices, the first `device_count / island_count` of them in island 0, and so on. */
 void world_init(struct world *world, uint32_t device_count, uint32_t island_count);
 void world_done(struct world *world); /* ends the executors */
+/* Run tests of worlds whose devices do at once what is launched, then of such that do it later. Returns how many failed. */
+#define world_tests(tests) world_tests_run(tests, pw_array_count(tests))
+struct CMUnitTest;
+int world_tests_run(const struct CMUnitTest *tests, size_t count);
 void world_start(struct world *world, uint32_t device);
 void world_start_all(struct world *world);
 void world_kill(struct world *world, uint32_t device);
+/* The loop of a device in this process. Own: pw_launch_free(), and close its device. NULL: it cannot be. */
+struct pw_launch *world_launch(struct world *world, uint32_t device, const struct pw_device_kind *kind);
 uint64_t world_room(struct world *world, uint32_t segment, uint64_t bytes); /* offset of new room */
 /* Wait for what another process does; fails the test after 25 s with what it waited for. */
 #define WORLD_UNTIL(condition)                                                                  \

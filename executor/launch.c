@@ -1,7 +1,7 @@
 /* The launch loop. */
 #include "executor/launch.h"
 
-#include "executor/gang/gang.h"
+#include "executor/gang/flight.h"
 #include "executor/wait.h"
 
 #include <sched.h>
@@ -37,6 +37,8 @@ static uint32_t spin_turns(const struct pw_launch_params *params)
         return (uint32_t)CPU_COUNT(&cpus) >= params->device_count ? SPIN_TURNS : SPIN_TURNS_CROWDED;
 }
 
+static void settle(void *context) { pw_flights_drain(context); }
+
 struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
 {
         struct pw_launch *launch = calloc(1, sizeof *launch);
@@ -48,6 +50,10 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
                 return NULL;
         }
         launch->given = *params;
+        if (!(params->kind->caps(params->handle) & PW_DEVICE_SYNCHRONOUS) && !(launch->flights = pw_flights_new())) {
+                free(launch);
+                return NULL;
+        }
         launch->own = params->boards[params->device];
         launch->board = params->islands[params->island];
         launch->next = pw_wait_load(&launch->own->done.seq) + 1;
@@ -58,7 +64,9 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
         launch->programs = (struct pw_programs){ .modules = &launch->modules, .islands = launch->given.islands,
                                                  .host = params->host,
                                                  .device = params->device,
-                                                 .island = params->island };
+                                                 .island = params->island,
+                                                 .settle = launch->flights ? settle : NULL,
+                                                 .context = launch };
         pw_exec_programs_init(&launch->programs);
         launch->runs = (struct pw_runs){ .programs = &launch->programs, .segments = &launch->segments };
         return launch;
@@ -72,6 +80,7 @@ void pw_launch_free(struct pw_launch *launch)
         pw_exec_programs_done(&launch->programs);
         pw_modules_done(&launch->modules);
         pw_segments_done(&launch->segments);
+        pw_flights_free(launch->flights);
         free(launch);
 }
 
@@ -106,28 +115,48 @@ static void publish_done(struct pw_launch *launch, uint64_t seq)
         launch->given.around->doorbell(launch->given.around->context);
 }
 
+void pw_launch_begins(struct pw_launch *launch, uint64_t seq, uint64_t now_ns)
+{
+        atomic_store_explicit(&launch->own->started_ns, now_ns, memory_order_relaxed);
+        atomic_store_explicit(&launch->own->running, seq, memory_order_release);
+}
+
+void pw_launch_ended(struct pw_launch *launch, const struct pw_exec_gang *gang, const struct pw_launch_span *span,
+                     enum pw_status status)
+{
+        atomic_store_explicit(&launch->own->busy_ns, atomic_load_explicit(&launch->own->busy_ns, memory_order_relaxed) +
+                                                             span->end_ns - span->start_ns, memory_order_relaxed);
+        history_add(launch->own, &(struct pw_history){ .seq = gang->seq, .run = gang->view->run, .start_ns = span->start_ns,
+                                                       .end_ns = span->end_ns, .node = gang->index, .status = status,
+                                                       .peak_bytes = gang->view->peak_bytes });
+        publish_done(launch, gang->seq);
+}
+
 static void run_gang(struct pw_launch *launch, const struct pw_order *order, uint64_t seq)
 {
         uint64_t start_ns = launch->now_ns = pw_launch_now_ns(launch);
         struct pw_exec_gang gang = { .launch = launch, .index = order->node, .seq = seq, .members = order->members };
-        enum pw_status status;
+        enum pw_status status = PW_OK;
+        bool launched = false;
         struct pw_error err;
 
-        atomic_store_explicit(&launch->own->started_ns, start_ns, memory_order_relaxed);
-        atomic_store_explicit(&launch->own->running, seq, memory_order_release);
+        if (!launch->flights || !launch->flights->count)
+                pw_launch_begins(launch, seq, start_ns);
         if (pw_runs_get(&launch->runs, order->run, &gang.view, &err) != PW_OK ||
             pw_program_node_get(&launch->programs, gang.view->program, order->node, &gang.node, &err) != PW_OK)
                 pw_launch_die(launch, &err);
         if (gang.view->program->fault.status != PW_OK && gang.view->refused == PW_OK)
                 pw_run_refuse(gang.view, &gang.view->program->fault);
-        status = gang.node->role ? pw_gang_run(&gang) : PW_OK;
+        if (gang.node->role)
+                status = pw_gang_run(&gang, &launched);
+        else if (launch->flights)
+                pw_flights_settle(&gang);
+        if (launched)
+                return;
         launch->now_ns = pw_launch_clock_ns();
-        atomic_store_explicit(&launch->own->busy_ns, atomic_load_explicit(&launch->own->busy_ns, memory_order_relaxed) +
-                                                             launch->now_ns - start_ns, memory_order_relaxed);
-        history_add(launch->own, &(struct pw_history){ .seq = seq, .run = gang.view->run, .start_ns = start_ns,
-                                                       .end_ns = launch->now_ns, .node = order->node, .status = status,
-                                                       .peak_bytes = gang.view->peak_bytes });
-        publish_done(launch, seq);
+        if (launch->flights) /* those ahead of it may have been done only then */
+                start_ns = atomic_load_explicit(&launch->own->started_ns, memory_order_relaxed);
+        pw_launch_ended(launch, &gang, &(struct pw_launch_span){ start_ns, launch->now_ns }, status);
 }
 
 /* --- the loop ------------------------------------------------------------------------------------------------------------ */
@@ -158,12 +187,16 @@ uint32_t pw_launch_turn(struct pw_launch *launch)
         /* What lies farther back was not ours, or is done. */
         if (head >= PW_ORDER_REACH)
                 launch->next = pw_max_u64(launch->next, head - PW_ORDER_REACH + 1);
+        if (launch->flights)
+                pw_flights_reap(launch);
         for (; launch->next <= head; launch->next++) {
                 struct pw_order order = order_read(&board->log[launch->next % PW_ORDER_LOG]);
                 if (!(order.members & member) || pw_wait_load(&board->written) >= launch->next + PW_ORDER_LOG)
                         continue; /* of others, or overwritten while it was read */
                 run_gang(launch, &order, launch->next);
                 count++;
+                if (launch->flights)
+                        pw_flights_reap(launch);
         }
         return count;
 }

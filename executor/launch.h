@@ -26,6 +26,9 @@ struct pw_launch_params {
         const struct pw_surroundings *around;
 };
 
+struct pw_exec_gang;
+struct pw_flights;
+
 struct pw_launch {
         struct pw_launch_params given;
         struct pw_device_board *own;    /* boards[device] */
@@ -34,6 +37,7 @@ struct pw_launch {
         struct pw_exec_modules modules;
         struct pw_programs programs;
         struct pw_runs runs;
+        struct pw_flights *flights;     /* of a device that does calls later than they are launched; else NULL */
         uint64_t next;                  /* seq to look at */
         uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */
         uint64_t gone;                  /* of the board: what was unmapped up to then */
@@ -47,11 +51,19 @@ struct pw_launch {
 struct pw_launch *pw_launch_new(const struct pw_launch_params *params); /* NULL: no memory, or no random bytes */
 void pw_launch_free(struct pw_launch *launch);
 
-/* Run everything that is ordered. Returns how many gangs.   Blocks: while a gang waits for others.
+/* Run everything that is ordered, or launch it; publish what the device has done. Returns how many gangs.   Blocks: while a gang
+ * waits for others.
  * Ends the process where a run's own rooms cannot be mapped or memory is out: the daemon starts it anew. */
 uint32_t pw_launch_turn(struct pw_launch *launch);
-/* Sleep until more is ordered, or somebody rang. */
+/* Sleep until more is ordered, somebody rang, or the device may have done something. */
 void pw_launch_wait(struct pw_launch *launch);
+
+/* Gang `seq` is what the device does from now on, as listings and limits see it. */
+void pw_launch_begins(struct pw_launch *launch, uint64_t seq, uint64_t now_ns);
+/* A gang has ended: it goes into the history, and is published as done. */
+struct pw_launch_span { uint64_t start_ns, end_ns; };
+void pw_launch_ended(struct pw_launch *launch, const struct pw_exec_gang *gang, const struct pw_launch_span *span,
+                     enum pw_status status);
 
 /* Segments that are mapped here are no more: the next turn unmaps them. */
 static inline bool pw_launch_has_gone(const struct pw_launch *launch)

@@ -393,5 +393,5 @@ int main(void)
                 cmocka_unit_test(test_measured_peak),
                 cmocka_unit_test(test_programs_come_and_go),
         };
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return world_tests(tests);
 }

@@ -113,5 +113,5 @@ int main(void)
                 cmocka_unit_test(test_sleep_and_log), cmocka_unit_test(test_record_being_overwritten),
                 cmocka_unit_test(test_doorbell), cmocka_unit_test(test_full_reports),
         };
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return world_tests(tests);
 }

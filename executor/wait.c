@@ -1,6 +1,8 @@
 /* Waiting for other executors and for the order. */
 #include "executor/wait.h"
 
+#include "executor/gang/flight.h"
+
 #include <sched.h>
 
 static inline void pause_cpu(void)
@@ -56,19 +58,17 @@ static void sleep_once(struct pw_launch *launch, const _Atomic uint64_t *word, u
         sleep_until(launch, word, at_least, sleepers, (int64_t)pw_launch_clock_ns() + PW_BELLS_SLEEP_NS);
 }
 
-/* Nothing more is ordered: the device runs out of work. */
-static void run_empty(struct pw_launch *launch)
+/* What it launched may be what others wait for: it is done first. */
+static void begin_wait(struct pw_launch *launch)
 {
-        struct pw_error err;
-
+        if (launch->flights)
+                pw_flights_drain(launch);
         launch->now_ns = 0;
-        if (launch->given.kind->finish(launch->given.handle, &err) != PW_OK)
-                pw_launch_die(launch, &err);
 }
 
 void pw_wait_slow(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers)
 {
-        launch->now_ns = 0;
+        begin_wait(launch);
         if (spin(launch, word, at_least) || yield(launch, word, at_least, pw_launch_clock_ns() + PW_YIELD_NS))
                 return;
         while (pw_wait_load(word) < at_least)
@@ -80,7 +80,7 @@ bool pw_wait_mark_slow(struct pw_launch *launch, uint32_t device, uint64_t seq)
         const struct pw_device_board *board = launch->given.boards[device];
         const _Atomic uint64_t *mark = &board->marks[seq % PW_ORDER_LOG].seq;
 
-        launch->now_ns = 0;
+        begin_wait(launch);
         if (spin(launch, mark, seq) || yield(launch, mark, seq, pw_launch_clock_ns() + PW_YIELD_NS))
                 return true;
         while (pw_wait_load(mark) < seq) {
@@ -91,12 +91,24 @@ bool pw_wait_mark_slow(struct pw_launch *launch, uint32_t device, uint64_t seq)
         return true;
 }
 
+/* Until when nothing comes of the device; INT64_MAX: nothing is under way, it has run out of work. */
+static int64_t device_until_ns(struct pw_launch *launch)
+{
+        launch->now_ns = 0;
+        if (launch->flights && launch->flights->count)
+                return (int64_t)launch->given.kind->next_ns(launch->given.handle);
+        launch->given.kind->idle(launch->given.handle);
+        return INT64_MAX;
+}
+
 void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
                   uint64_t yield_until_ns)
 {
-        run_empty(launch);
+        int64_t until_ns = device_until_ns(launch);
+
+        yield_until_ns = pw_min_u64(yield_until_ns, (uint64_t)until_ns);
         if (yield_until_ns > pw_launch_clock_ns() &&
             (spin(launch, word, at_least) || yield(launch, word, at_least, yield_until_ns)))
                 return;
-        sleep_until(launch, word, at_least, sleepers, INT64_MAX); /* the daemon rings again once it has something to do */
+        sleep_until(launch, word, at_least, sleepers, until_ns); /* the daemon rings again once it has something to do */
 }

@@ -40,7 +40,7 @@ static inline void pw_wait_done(struct pw_launch *launch, uint32_t device, uint6
         pw_wait_slow(launch, &board->done.seq, seq, &launch->given.bells->sleepers[device].bits);
         launch->given.kind->not_before(launch->given.handle, pw_wait_load(&board->done.at_ns));
 }
-/* Wait until *word >= at_least or something rang, yielding only until `yield_until_ns`. */
+/* Wait until *word >= at_least, something rang or the device may have done something, yielding only until `yield_until_ns`. */
 void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
                   uint64_t yield_until_ns);
 

@@ -32,10 +32,29 @@ static enum pw_status cpu_open(const struct pw_device_params *params, struct pw_
 
 static void cpu_close(struct pw_exec_device *device) { free(device); }
 
+static uint32_t cpu_caps(const struct pw_exec_device *device)
+{
+        (void)device;
+        return PW_DEVICE_SYNCHRONOUS;
+}
+
 static enum pw_status cpu_launch(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task)
 {
         task->services = &device->services;
         return function->run(task);
+}
+
+static bool cpu_done(struct pw_exec_device *device, enum pw_status *ret_status)
+{
+        (void)device;
+        (void)ret_status;
+        return false;
+}
+
+static uint64_t cpu_next_ns(struct pw_exec_device *device)
+{
+        (void)device;
+        return UINT64_MAX;
 }
 
 static void cpu_moved(struct pw_exec_device *device, uint64_t bytes)
@@ -56,22 +75,19 @@ static void cpu_not_before(struct pw_exec_device *device, uint64_t ns)
         (void)ns;
 }
 
-static enum pw_status cpu_finish(struct pw_exec_device *device, struct pw_error *ret_err)
-{
-        (void)device;
-        (void)ret_err;
-        return PW_OK;
-}
+static void cpu_idle(struct pw_exec_device *device) { (void)device; }
 
 const struct pw_device_kind pw_device_cpu = {
         .name = "cpu",
         .about = "a share of the host's processor",
-        .caps = PW_DEVICE_SYNCHRONOUS,
         .open = cpu_open,
         .close = cpu_close,
+        .caps = cpu_caps,
         .launch = cpu_launch,
+        .done = cpu_done,
+        .next_ns = cpu_next_ns,
         .moved = cpu_moved,
         .ended_ns = cpu_ended_ns,
         .not_before = cpu_not_before,
-        .finish = cpu_finish,
+        .idle = cpu_idle,
 };

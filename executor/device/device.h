@@ -14,8 +14,10 @@
 #include "base/error.h"
 #include "pathways_module.h"
 
+#include <stdbool.h>
+
 enum pw_device_caps {
-        PW_DEVICE_SYNCHRONOUS = 1u << 0, /* launch() returns when the function has run: executors rely on it, all kinds have it */
+        PW_DEVICE_SYNCHRONOUS = 1u << 0, /* launch() returns when the function has run; nothing is ever under way */
 };
 
 struct pw_device_params {
@@ -30,24 +32,30 @@ struct pw_exec_device; /* of the kind */
 struct pw_device_kind {
         const char *name; /* "cpu" */
         const char *about;
-        uint32_t caps;
         /* Options of the kind are read from `params`. Own: *ret_device is given back with close().
          * Errors: PW_NOT_FOUND (no such device on this host), PW_NO_MEMORY, PW_SYSTEM. */
         enum pw_status (*open)(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err);
-        void (*close)(struct pw_exec_device *device);
-        /* Set task->services, then run `function` over `task`: this device's work in a gang. Returns its status.   Blocks: until it
-         * is done. */
+        void (*close)(struct pw_exec_device *device); /* what is under way is dropped */
+        uint32_t (*caps)(const struct pw_exec_device *device); /* enum pw_device_caps, of this one, as it was opened */
+        /* Run `function` over `task`, with the kind's services: this device's work in a gang, behind all that was launched before.
+         * SYNCHRONOUS: it has run, and this is its status.   Blocks: until then. Else PW_OK: it is under way, and the task and all
+         * that it points to are the device's until done() has said how it ended; another status: it is not.   Blocks: never. */
         enum pw_status (*launch)(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task);
+        /* Has the oldest that is under way ended? Then it is not under way any more, and *ret_status is its function's. False too
+         * where nothing is.   Blocks: for what the function itself takes of this processor. */
+        bool (*done)(struct pw_exec_device *device, enum pw_status *ret_status);
+        /* When it is worth asking that again, CLOCK_MONOTONIC; UINT64_MAX: nothing is under way. */
+        uint64_t (*next_ns)(struct pw_exec_device *device);
         /* `bytes` were moved by a transfer onto the device: account the time that it takes. Blocks: perhaps. */
         void (*moved)(struct pw_exec_device *device, uint64_t bytes);
         /* When all that was launched had ended, by the device's own clock (emulated.c), CLOCK_MONOTONIC: `now_ns` at the latest,
          * which is what a kind without a clock of its own returns.   Blocks: never. */
         uint64_t (*ended_ns)(struct pw_exec_device *device, uint64_t now_ns);
-        /* What is launched next reads what came at `ns`: by its own clock the device does not begin it earlier. Blocks: never. */
+        /* What is launched next reads what came at `ns`: by its own clock the device does not begin it earlier. Nothing is under
+         * way.   Blocks: never. */
         void (*not_before)(struct pw_exec_device *device, uint64_t ns);
-        /* Wait until all that was launched is done. The status of the first that failed since the last call and whose launch() did
-         * not say so: PW_OK of a kind that is synchronous. */
-        enum pw_status (*finish)(struct pw_exec_device *device, struct pw_error *ret_err);
+        /* Nothing is under way, and it is not known what comes next: the queue has run empty. Blocks: never. */
+        void (*idle)(struct pw_exec_device *device);
 };
 
 /* The kind called `name`, or NULL. */

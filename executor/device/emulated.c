@@ -1,9 +1,10 @@
 /* A device that takes time without taking a processor: each function a launch delay, each transfer its bytes over a bandwidth,
- * sleep_us what it says.
+ * sleep_us what it says. With a launch delay it does functions later than they are launched, in order, each when its delay is over;
+ * without one at once.
  *
  * It has a clock of its own, as a device with a queue in hardware has: a delay begins when the one before has ended and the input
  * is there, by the clocks of the devices, however late this process was woken to learn of either. So late wake-ups do not add up;
- * what this process does between two delays takes its own time. After finish(), when the queue has run empty, the clock is the
+ * what this process does between two delays takes its own time. After idle(), when the queue has run empty, the clock is the
  * host's.
  */
 #include "executor/device/kinds.h"
@@ -19,9 +20,17 @@
 /* The clock is no more than that behind the host's: who is woken later still was stopped. */
 #define LATE_MAX_NS (NS_PER_S / 100)
 
+struct launched {
+        struct launched *next;
+        const struct pw_function *function;
+        struct pw_task *task;
+};
+
 struct pw_exec_device {
         struct pw_task_services services;
         uint64_t launch_delay_ns, copy_bandwidth;
+        struct launched *first, *last, *spare; /* under way, and to be used again */
+        uint64_t first_ns;   /* the end of the first one's delay */
         uint64_t planned_ns; /* the end of the last delay, or when the input came; 0: the queue was empty since */
         uint64_t late_ns;    /* how far the clock is behind the host's */
         uint64_t told_ns;    /* when the last work ended, as others were told: nothing begins before */
@@ -48,11 +57,17 @@ static void plan(struct pw_exec_device *device, uint64_t at_ns, uint64_t now)
         device->late_ns = now > at_ns ? pw_min_u64(now - at_ns, LATE_MAX_NS) : 0;
 }
 
-/* A plan that real work has overtaken moves up to the present. */
+/* The end of what begins now. A plan that real work has overtaken moves up to the present. */
+static uint64_t end_of(const struct pw_exec_device *device, uint64_t duration_ns, uint64_t now)
+{
+        uint64_t from = device->planned_ns ? device->planned_ns : now;
+
+        return pw_max_u64(from + duration_ns, now - device->late_ns);
+}
+
 static void occupy(struct pw_exec_device *device, uint64_t duration_ns)
 {
-        uint64_t now = now_ns(), from = device->planned_ns ? device->planned_ns : now;
-        uint64_t end_ns = pw_max_u64(from + duration_ns, now - device->late_ns);
+        uint64_t now = now_ns(), end_ns = end_of(device, duration_ns, now);
         struct timespec end = { .tv_sec = (time_t)(end_ns / NS_PER_S), .tv_nsec = (long)(end_ns % NS_PER_S) };
 
         if (end_ns > now) {
@@ -84,15 +99,71 @@ static enum pw_status emulated_open(const struct pw_device_params *params, struc
         return PW_OK;
 }
 
-static void emulated_close(struct pw_exec_device *device) { free(device); }
+static void free_all(struct launched *first)
+{
+        while (first) {
+                struct launched *next = first->next;
+
+                free(first);
+                first = next;
+        }
+}
+
+static void emulated_close(struct pw_exec_device *device)
+{
+        free_all(device->first);
+        free_all(device->spare);
+        free(device);
+}
+
+static uint32_t emulated_caps(const struct pw_exec_device *device)
+{
+        return device->launch_delay_ns ? 0 : PW_DEVICE_SYNCHRONOUS;
+}
 
 static enum pw_status emulated_launch(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task)
 {
-        if (device->launch_delay_ns)
-                occupy(device, device->launch_delay_ns);
+        struct launched *launched;
+
         task->services = &device->services;
-        return function->run(task);
+        if (!device->launch_delay_ns)
+                return function->run(task);
+        launched = device->spare;
+        if (launched)
+                device->spare = launched->next;
+        else
+                launched = malloc(sizeof *launched);
+        if (!launched)
+                return PW_NO_MEMORY;
+        *launched = (struct launched){ NULL, function, task };
+        if (device->first)
+                device->last->next = launched;
+        else
+                device->first = launched;
+        if (device->first == launched)
+                device->first_ns = end_of(device, device->launch_delay_ns, now_ns());
+        device->last = launched;
+        return PW_OK;
 }
+
+static bool emulated_done(struct pw_exec_device *device, enum pw_status *ret_status)
+{
+        struct launched *launched = device->first;
+        uint64_t now;
+
+        if (!launched || (now = now_ns()) < device->first_ns)
+                return false;
+        plan(device, device->first_ns, now);
+        *ret_status = launched->function->run(launched->task);
+        device->first = launched->next;
+        launched->next = device->spare;
+        device->spare = launched;
+        if (device->first)
+                device->first_ns = end_of(device, device->launch_delay_ns, now_ns());
+        return true;
+}
+
+static uint64_t emulated_next_ns(struct pw_exec_device *device) { return device->first ? device->first_ns : UINT64_MAX; }
 
 static void emulated_moved(struct pw_exec_device *device, uint64_t bytes)
 {
@@ -122,22 +193,19 @@ static void emulated_not_before(struct pw_exec_device *device, uint64_t ns)
         plan(device, pw_min_u64(ns, now), now);
 }
 
-static enum pw_status emulated_finish(struct pw_exec_device *device, struct pw_error *ret_err)
-{
-        (void)ret_err;
-        device->planned_ns = device->late_ns = 0;
-        return PW_OK;
-}
+static void emulated_idle(struct pw_exec_device *device) { device->planned_ns = device->late_ns = 0; }
 
 const struct pw_device_kind pw_device_emulated = {
         .name = "emulated",
         .about = "a device with a capacity, a launch delay and a copy bandwidth of its own",
-        .caps = PW_DEVICE_SYNCHRONOUS,
         .open = emulated_open,
         .close = emulated_close,
+        .caps = emulated_caps,
         .launch = emulated_launch,
+        .done = emulated_done,
+        .next_ns = emulated_next_ns,
         .moved = emulated_moved,
         .ended_ns = emulated_ended_ns,
         .not_before = emulated_not_before,
-        .finish = emulated_finish,
+        .idle = emulated_idle,
 };

@@ -350,5 +350,5 @@ int main(void)
                 cmocka_unit_test(test_crash_in_gang), cmocka_unit_test(test_crash_before_reader),
         };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return world_tests(tests);
 }

@@ -1,4 +1,5 @@
 /* Running a gang's member. Every path ends with the heads of its outputs written: a value, or the error it is in. */
+#include "executor/gang/flight.h"
 #include "executor/gang/gang_private.h"
 
 #include "executor/report.h"
@@ -37,20 +38,25 @@ static void wait_for_all(struct pw_exec_gang *gang)
         wait_for_many(gang, node->image->behind, node->image->behind_count, gang->view->ahead_seqs);
 }
 
-static void outputs_set(struct pw_exec_gang *gang, const struct pw_room_head *outcome)
+void pw_gang_heads_set(const struct pw_exec_gang *gang, const struct pw_room_head *outcome)
 {
-        const struct pw_program_node *node = gang->node;
-        struct pw_report_about about = { gang->view, gang->index, outcome };
         struct pw_room_head head = *outcome;
 
         head.seq = gang->seq;
         head.seal = pw_room_seal(&head);
-        for (uint32_t i = 0; i < node->image->output_count; i++) {
-                *pw_run_room(gang->view, &node->outputs[i]).head = head;
-                if (outcome->status != PW_OK)
-                        pw_report_value(gang->launch, &about, node->outputs[i].value);
-        }
+        for (uint32_t i = 0; i < gang->node->image->output_count; i++)
+                *pw_run_room(gang->view, &gang->node->outputs[i]).head = head;
 }
+
+void pw_gang_outputs_set(const struct pw_exec_gang *gang, const struct pw_room_head *outcome)
+{
+        struct pw_report_about about = { gang->view, gang->index, outcome };
+
+        pw_gang_heads_set(gang, outcome);
+        for (uint32_t i = 0; outcome->status != PW_OK && i < gang->node->image->output_count; i++)
+                pw_report_value(gang->launch, &about, gang->node->outputs[i].value);
+}
+
 
 /* The view's rooms cannot be: nothing of it is read or written, peers and the daemon are told. Who reads a room of this member
  * finds no value there, as it looks at the same record. */
@@ -87,7 +93,7 @@ static enum pw_status load(struct pw_exec_gang *gang, bool cancelled)
                 outcome = pw_gang_fault(gang, input->status);
         else if (!cancelled)
                 outcome = pw_gang_load(gang, input);
-        outputs_set(gang, &outcome);
+        pw_gang_outputs_set(gang, &outcome);
         return outcome.status;
 }
 
@@ -102,7 +108,7 @@ static enum pw_status transfer(struct pw_exec_gang *gang, bool cancelled)
                 return sent;
         if (!cancelled)
                 outcome = pw_gang_receive(gang);
-        outputs_set(gang, &outcome);
+        pw_gang_outputs_set(gang, &outcome);
         return outcome.status;
 }
 
@@ -115,7 +121,7 @@ static enum pw_status fail(struct pw_exec_gang *gang, enum pw_status status)
         if (image->kind == PW_NODE_LOAD && pw_run_input(gang->view, image->input_index)->in_place)
                 return status;
         if (gang->node->role & PW_ROLE_RECEIVER)
-                outputs_set(gang, &outcome);
+                pw_gang_outputs_set(gang, &outcome);
         return status;
 }
 
@@ -123,25 +129,42 @@ static enum pw_status call(struct pw_exec_gang *gang, bool cancelled)
 {
         struct pw_room_head outcome = cancelled ? pw_gang_fault(gang, PW_CANCELLED) : pw_gang_call(gang);
 
-        outputs_set(gang, &outcome);
+        pw_gang_outputs_set(gang, &outcome);
         return outcome.status;
 }
 
-enum pw_status pw_gang_run(struct pw_exec_gang *gang)
+/* The same on a device that does it later. */
+static enum pw_status launch_call(struct pw_exec_gang *gang, bool *ret_launched)
+{
+        struct pw_room_head outcome;
+
+        *ret_launched = pw_flight_launch(gang, &outcome);
+        if (*ret_launched)
+                return PW_OK;
+        pw_gang_outputs_set(gang, &outcome);
+        return outcome.status;
+}
+
+enum pw_status pw_gang_run(struct pw_exec_gang *gang, bool *ret_launched)
 {
         _Atomic uint32_t *cancelled_at = (_Atomic uint32_t *)&gang->view->record->cancelled_at;
         bool cancelled = gang->index >= atomic_load_explicit(cancelled_at, memory_order_acquire);
-        struct pw_device_board *own = gang->launch->own;
+        struct pw_launch *launch = gang->launch;
+        bool failed;
 
+        *ret_launched = false;
         wait_for_all(gang);
+        failed = pw_wait_load(&launch->own->failed.seq) == gang->seq;
+        if (launch->flights && (gang->node->image->kind != PW_NODE_CALL || gang->view->refused != PW_OK || failed || cancelled))
+                pw_flights_settle(gang);
         if (gang->view->refused != PW_OK)
                 return refuse(gang);
         pw_run_account(gang->view, gang->node);
-        if (pw_wait_load(&own->failed.seq) == gang->seq)
-                return fail(gang, (enum pw_status)atomic_load(&own->failed.status));
+        if (failed)
+                return fail(gang, (enum pw_status)atomic_load(&launch->own->failed.status));
         switch (gang->node->image->kind) {
         case PW_NODE_TRANSFER: return transfer(gang, cancelled);
         case PW_NODE_LOAD: return load(gang, cancelled);
-        default: return call(gang, cancelled);
+        default: return launch->flights && !cancelled ? launch_call(gang, ret_launched) : call(gang, cancelled);
         }
 }

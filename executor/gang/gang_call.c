@@ -25,15 +25,15 @@ static enum pw_status function_run(struct pw_exec_gang *gang)
         return status;
 }
 
-static uint8_t *output_end(const struct pw_exec_gang *gang, uint32_t index)
+static uint8_t *output_end(const struct pw_task *task, uint32_t index)
 {
-        return (uint8_t *)gang->node->output_values[index].data + gang->node->output_values[index].bytes;
+        return (uint8_t *)task->outputs[index].data + task->outputs[index].bytes;
 }
 
-static void guards_set(const struct pw_exec_gang *gang, const struct pw_guard *guard)
+void pw_gang_guards_set(const struct pw_exec_gang *gang, const struct pw_task *task, const struct pw_guard *guard)
 {
         for (uint32_t i = 0; i < gang->node->image->output_count; i++)
-                pw_guard_set(guard, output_end(gang, i), gang->node->outputs[i].rest);
+                pw_guard_set(guard, output_end(task, i), gang->node->outputs[i].rest);
 }
 
 /* The function wrote past output `index`. If it went past the room too, nothing that lies in the device's memory can be trusted:
@@ -55,13 +55,13 @@ __attribute__((cold, noinline)) static struct pw_room_head overrun(const struct 
 }
 
 /* False: *ret_fault says which output has something behind it. */
-static bool guards_look(const struct pw_exec_gang *gang, const struct pw_guard *guard, struct pw_room_head *ret_fault)
+static bool guards_look(const struct pw_exec_gang *gang, const struct pw_call_end *end, struct pw_room_head *ret_fault)
 {
         enum pw_guard_state worst = PW_GUARD_WHOLE, state;
         uint32_t at = 0;
 
         for (uint32_t i = 0; i < gang->node->image->output_count; i++) {
-                state = pw_guard_check(guard, output_end(gang, i), gang->node->outputs[i].rest);
+                state = pw_guard_check(end->guard, output_end(end->task, i), gang->node->outputs[i].rest);
                 at = state > worst ? i : at;
                 worst = state > worst ? state : worst;
         }
@@ -89,43 +89,64 @@ static void function_find(struct pw_exec_gang *gang)
         end_if_detached(gang);
 }
 
-static enum pw_status first_run(struct pw_exec_gang *gang)
+void pw_gang_tried(const struct pw_exec_gang *gang)
 {
-        enum pw_status status = function_run(gang);
-
+        if (gang->node->tried)
+                return;
         gang->node->tried = true;
         end_if_detached(gang);
-        return status;
+}
+
+bool pw_gang_call_prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome)
+{
+        struct pw_program_node *node = gang->node;
+        struct pw_room_head next;
+
+        ret_outcome->status = PW_OK;
+        for (uint32_t i = 0; i < node->image->input_count; i++) {
+                struct pw_place place = pw_run_room(gang->view, &node->inputs[i]);
+                if (!pw_gang_is_value(gang, place.head, gang->launch->given.device, &next))
+                        pw_gang_fault_join(ret_outcome, &next);
+                node->input_values[i].data = place.data;
+        }
+        if (ret_outcome->status != PW_OK)
+                return false;
+        if (!node->function && !node->fault)
+                function_find(gang);
+        if (!node->function) {
+                *ret_outcome = pw_gang_cause(gang, node->fault->status, node->fault->text);
+                return false;
+        }
+        for (uint32_t i = 0; i < node->image->output_count; i++)
+                node->output_values[i].data = pw_run_room(gang->view, &node->outputs[i]).data;
+        return true;
+}
+
+struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const struct pw_call_end *end)
+{
+        struct pw_room_head fault;
+        enum pw_status status;
+
+        if (!guards_look(gang, end, &fault))
+                return fault;
+        if (end->status == PW_OK)
+                return pw_gang_fault(gang, PW_OK);
+        status = pw_status_told((uint32_t)end->status); /* a function may return any number */
+        return pw_gang_cause(gang, status, end->text[0] ? end->text : pw_status_text(status));
 }
 
 struct pw_room_head pw_gang_call(struct pw_exec_gang *gang)
 {
-        struct pw_program_node *node = gang->node;
-        struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
+        const struct pw_task *task = &gang->node->task;
+        struct pw_room_head outcome;
         struct pw_guard guard;
         enum pw_status status;
 
-        for (uint32_t i = 0; i < node->image->input_count; i++) {
-                struct pw_place place = pw_run_room(gang->view, &node->inputs[i]);
-                if (!pw_gang_is_value(gang, place.head, gang->launch->given.device, &next))
-                        pw_gang_fault_join(&fault, &next);
-                node->input_values[i].data = place.data;
-        }
-        if (fault.status != PW_OK)
-                return fault;
-        if (!node->function && !node->fault)
-                function_find(gang);
-        if (!node->function)
-                return pw_gang_cause(gang, node->fault->status, node->fault->text);
-        for (uint32_t i = 0; i < node->image->output_count; i++)
-                node->output_values[i].data = pw_run_room(gang->view, &node->outputs[i]).data;
+        if (!pw_gang_call_prepare(gang, &outcome))
+                return outcome;
         guard = pw_guard_make(&gang->launch->guard_key, gang->seq);
-        guards_set(gang, &guard);
-        status = node->tried ? function_run(gang) : first_run(gang);
-        if (!guards_look(gang, &guard, &next))
-                return next;
-        if (status == PW_OK)
-                return pw_gang_fault(gang, PW_OK);
-        status = pw_status_told((uint32_t)status); /* a function may return any number */
-        return pw_gang_cause(gang, status, gang->launch->text[0] ? gang->launch->text : pw_status_text(status));
+        pw_gang_guards_set(gang, task, &guard);
+        status = function_run(gang);
+        pw_gang_tried(gang);
+        return pw_gang_call_outcome(gang, &(struct pw_call_end){ status, gang->launch->text, task, &guard });
 }

@@ -32,8 +32,22 @@ bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head
  * says so. */
 void pw_gang_fault_join(struct pw_room_head *fault, const struct pw_room_head *next);
 
+/* Write the heads of its outputs. */
+void pw_gang_heads_set(const struct pw_exec_gang *gang, const struct pw_room_head *outcome);
+/* The same at its end: the daemon is told of results in error. */
+void pw_gang_outputs_set(const struct pw_exec_gang *gang, const struct pw_room_head *outcome);
+
 /* Call the node's function. Returns what the heads of the outputs are to say, as the others here. */
 struct pw_room_head pw_gang_call(struct pw_exec_gang *gang);
+/* Its parts, where launch and end are apart. Find function and data, for the node's values. False: it cannot run, as *ret_outcome
+ * says. */
+bool pw_gang_call_prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome);
+void pw_gang_guards_set(const struct pw_exec_gang *gang, const struct pw_task *task, const struct pw_guard *guard);
+/* How the function ended: its status, what it says of it ("": nothing), and what it was given. */
+struct pw_call_end { enum pw_status status; const char *text; const struct pw_task *task; const struct pw_guard *guard; };
+struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const struct pw_call_end *end);
+/* Its function has run here, for the first time perhaps. */
+void pw_gang_tried(const struct pw_exec_gang *gang);
 /* Bring an input of the run to where this member reads it. */
 struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input);
 /* Publish that this member is there, with its shard where that is eager. Returns the status of the shard. */

@@ -133,5 +133,5 @@ int main(void)
                 cmocka_unit_test(test_spoilt_while_copied),
         };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return world_tests(tests);
 }

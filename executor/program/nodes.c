@@ -18,6 +18,7 @@ void pw_program_node_drop(struct pw_programs *programs, struct pw_program_node *
 {
         struct pw_program_node **at = bucket_of(programs, node);
 
+        pw_programs_settle(programs);
         while (*at != node)
                 at = &(*at)->next;
         *at = node->next;

@@ -129,5 +129,5 @@ int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_records), cmocka_unit_test(test_images) };
 
-        return cmocka_run_group_tests_name("place", tests, NULL, NULL);
+        return world_tests(tests);
 }

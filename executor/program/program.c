@@ -132,6 +132,7 @@ static void program_forget(struct pw_programs *programs, uint64_t place)
 {
         struct pw_exec_program *program = pw_table_remove(&programs->by_place, place);
 
+        pw_programs_settle(programs);
         programs->bytes -= program->bytes;
         program_free(programs, program);
         programs->freed++;

@@ -110,6 +110,10 @@ struct pw_exec_program {
 
 struct pw_programs {
         struct pw_table by_place; /* by island and line of the image */
+        /* Views, programs and nodes that were got may be let go behind it: whoever uses some is to be done with them. NULL: nobody
+         * does beyond the gang under way. */
+        void (*settle)(void *context);
+        void *context;
         struct pw_exec_modules *modules; /* borrowed */
         struct pw_island_board *const *islands; /* borrowed: PW_ISLANDS_MAX boards, NULL: there is none */
         uint32_t host, device, island;
@@ -127,6 +131,12 @@ static inline void *pw_board_line(const struct pw_island_board *board, uint32_t 
         return (uint8_t *)(uintptr_t)board + (uint64_t)line * PW_LINE_BYTES;
 }
 #define PW_RUN_AT(record, type, offset) ((type *)((uint8_t *)(uintptr_t)(record) + (offset)))
+
+static inline void pw_programs_settle(const struct pw_programs *programs)
+{
+        if (programs->settle)
+                programs->settle(programs->context);
+}
 
 void pw_exec_programs_init(struct pw_programs *programs);
 void pw_exec_programs_done(struct pw_programs *programs);

@@ -254,8 +254,10 @@ enum pw_status pw_runs_open(struct pw_runs *runs, uint32_t line, struct pw_run_v
         struct pw_run_view *view;
         enum pw_status status = PW_OK;
 
-        if (runs->by_line.count > PW_RUNS_MAX || runs->bytes > PW_RUNS_BYTES)
+        if (runs->by_line.count > PW_RUNS_MAX || runs->bytes > PW_RUNS_BYTES) {
+                pw_programs_settle(runs->programs);
                 runs_clear(runs);
+        }
         view = pw_table_get(&runs->by_line, line);
         if (!view)
                 view = view_new(runs, line);

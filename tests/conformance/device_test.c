@@ -1,5 +1,5 @@
-/* What every kind of device keeps: functions run in order over their task, status and text come back, sleep_us takes its time.
- * A kind that is not there on this host (PW_NOT_FOUND) is skipped.
+/* What every kind of device keeps, whether it does what is launched at once or later: functions run in order over their task,
+ * status and text come back, sleep_us takes its time. A kind that is not there on this host (PW_NOT_FOUND) is skipped.
  */
 #include "base/memory.h"
 #include "executor/device/device.h"
@@ -21,16 +21,17 @@ static uint64_t clock_us(void)
         return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Run `check` on each kind that opens. */
-static void each_kind(const struct pw_device_params *params,
-                      void (*check)(const struct pw_device_kind *kind, struct pw_exec_device *device))
+#define LATE_US 300
+
+/* Run `check` on each kind that opens, as it is and with a delay. */
+static void each_kind(void (*check)(const struct pw_device_kind *kind, struct pw_exec_device *device))
 {
         const struct pw_device_kind *kind;
 
-        for (uint32_t i = 0; (kind = pw_device_kind_at(i)); i++) {
+        for (uint32_t i = 0; (kind = pw_device_kind_at(i / 2)); i++) {
                 struct pw_exec_device *device;
                 struct pw_error err;
-                enum pw_status status = kind->open(params, &device, &err);
+                enum pw_status status = kind->open(&(struct pw_device_params){ .launch_delay_us = i % 2 * LATE_US }, &device, &err);
                 if (status == PW_NOT_FOUND)
                         continue;
                 assert_int_equal(status, PW_OK);
@@ -39,26 +40,55 @@ static void each_kind(const struct pw_device_params *params,
         }
 }
 
+static bool is_late(const struct pw_device_kind *kind, const struct pw_exec_device *device)
+{
+        return !(kind->caps(device) & PW_DEVICE_SYNCHRONOUS);
+}
+
+/* Of a device that does it later, the status of the oldest that is under way; of others, `status`. */
+static enum pw_status ended(const struct pw_device_kind *kind, struct pw_exec_device *device, enum pw_status status)
+{
+        if (!is_late(kind, device))
+                return status;
+        assert_int_equal(status, PW_OK);
+        while (!kind->done(device, &status)) {
+                uint64_t next_ns = kind->next_ns(device);
+                struct timespec until = { .tv_sec = (time_t)(next_ns / 1000000000), .tv_nsec = (long)(next_ns % 1000000000) };
+
+                assert_true(next_ns != UINT64_MAX);
+                clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+        }
+        return status;
+}
+
+static void expect_nothing(const struct pw_device_kind *kind, struct pw_exec_device *device)
+{
+        enum pw_status status;
+
+        assert_false(kind->done(device, &status));
+        assert_true(kind->next_ns(device) == UINT64_MAX);
+        kind->idle(device);
+}
+
 static void check_table(const struct pw_device_kind *kind, struct pw_exec_device *device)
 {
-        (void)device;
         assert_ptr_equal(pw_device_kind(kind->name), kind);
         assert_non_null(kind->about);
         assert_non_null(kind->launch);
         assert_non_null(kind->moved);
         assert_non_null(kind->ended_ns);
         assert_non_null(kind->not_before);
-        assert_non_null(kind->finish);
+        expect_nothing(kind, device);
 }
 
 static void test_table(void **state)
 {
         (void)state;
         assert_null(pw_device_kind("abacus"));
-        each_kind(&(struct pw_device_params){ 0 }, check_table);
+        each_kind(check_table);
 }
 
-/* --- functions -------------------------------------------------------------------------------------------------------------- */
+/* --- functions --------------------------------------------------------------------------------------------------------------- */
 
 static enum pw_status append(struct pw_task *task)
 {
@@ -75,15 +105,19 @@ static void check_order(const struct pw_device_kind *kind, struct pw_exec_device
         static const struct pw_function function = PW_FUNCTION(append);
         uint32_t list[101] = { 0 };
         struct pw_task_value output = { .data = list, .bytes = sizeof list, .dtype = PW_I32 };
-        struct pw_error err;
+        struct pw_task tasks[100];
 
         for (uint32_t i = 0; i < 100; i++) {
-                struct pw_task task = { .outputs = &output, .output_count = 1, .shard = i };
-                assert_int_equal(kind->launch(device, &function, &task), PW_OK);
-                if (kind->caps & PW_DEVICE_SYNCHRONOUS)
+                tasks[i] = (struct pw_task){ .outputs = &output, .output_count = 1, .shard = i };
+                assert_int_equal(kind->launch(device, &function, &tasks[i]), PW_OK);
+                if (!is_late(kind, device))
                         assert_int_equal(list[0], i + 1);
         }
-        assert_int_equal(kind->finish(device, &err), PW_OK);
+        for (uint32_t i = 0; i < 100; i++) {
+                assert_int_equal(ended(kind, device, PW_OK), PW_OK);
+                assert_true(list[0] > i);
+        }
+        expect_nothing(kind, device);
         assert_int_equal(list[0], 100);
         for (uint32_t i = 0; i < 100; i++)
                 assert_int_equal(list[i + 1], i);
@@ -94,24 +128,40 @@ static void check_status(const struct pw_device_kind *kind, struct pw_exec_devic
         static const struct pw_function function = PW_FUNCTION(refuse);
         char text[64] = "";
         struct pw_task task = { .shard = 3, .error_text = text, .error_text_bytes = sizeof text };
-        struct pw_error err;
-        enum pw_status status = kind->launch(device, &function, &task);
 
-        if (!(kind->caps & PW_DEVICE_SYNCHRONOUS))
-                status = kind->finish(device, &err);
-        assert_int_equal(status, PW_FAILED);
+        assert_int_equal(ended(kind, device, kind->launch(device, &function, &task)), PW_FAILED);
         assert_string_equal(text, "shard 3 refuses");
-        assert_int_equal(kind->finish(device, &err), PW_OK); /* said once */
+        expect_nothing(kind, device); /* said once */
+}
+
+/* What is under way when a device is closed never runs. */
+static void check_close(const struct pw_device_kind *kind, struct pw_exec_device *device)
+{
+        static const struct pw_function function = PW_FUNCTION(append);
+        struct pw_exec_device *other;
+        uint32_t list[101] = { 0 };
+        struct pw_task_value output = { .data = list, .bytes = sizeof list, .dtype = PW_I32 };
+        struct pw_task task = { .outputs = &output, .output_count = 1 };
+        struct pw_error err;
+
+        if (!is_late(kind, device))
+                return;
+        assert_int_equal(kind->open(&(struct pw_device_params){ .launch_delay_us = LATE_US }, &other, &err), PW_OK);
+        for (uint32_t i = 0; i < 10; i++)
+                assert_int_equal(kind->launch(other, &function, &task), PW_OK);
+        kind->close(other);
+        assert_int_equal(list[0], 0);
 }
 
 static void test_functions(void **state)
 {
         (void)state;
-        each_kind(&(struct pw_device_params){ 0 }, check_order);
-        each_kind(&(struct pw_device_params){ 0 }, check_status);
+        each_kind(check_order);
+        each_kind(check_status);
+        each_kind(check_close);
 }
 
-/* --- time --------------------------------------------------------------------------------------------------------------------- */
+/* --- time -------------------------------------------------------------------------------------------------------------------- */
 
 static enum pw_status nap(struct pw_task *task)
 {
@@ -129,13 +179,15 @@ static enum pw_status nothing(struct pw_task *task)
 static uint64_t launch_ten(const struct pw_device_kind *kind, struct pw_exec_device *device, const struct pw_function *function)
 {
         uint64_t start = clock_us();
-        struct pw_error err;
+        struct pw_task tasks[10];
 
         for (uint32_t i = 0; i < 10; i++) {
-                struct pw_task task = { .shard = i };
-                assert_int_equal(kind->launch(device, function, &task), PW_OK);
+                tasks[i] = (struct pw_task){ .shard = i };
+                assert_int_equal(kind->launch(device, function, &tasks[i]), PW_OK);
         }
-        assert_int_equal(kind->finish(device, &err), PW_OK);
+        for (uint32_t i = 0; i < 10; i++)
+                assert_int_equal(ended(kind, device, PW_OK), PW_OK);
+        kind->idle(device);
         return clock_us() - start;
 }
 
@@ -150,7 +202,7 @@ static void check_sleep(const struct pw_device_kind *kind, struct pw_exec_device
 static void test_sleep(void **state)
 {
         (void)state;
-        each_kind(&(struct pw_device_params){ 0 }, check_sleep);
+        each_kind(check_sleep);
 }
 
 /* An emulated device takes the time that its options say, and late wake-ups do not add up. */
@@ -198,7 +250,7 @@ static void test_emulated_clock(void **state)
                 took = clock_us() - came;
                 assert_true(took >= 2000);
                 assert_true(kind->ended_ns(device, (clock_us() + 1) * 1000) >= (came + 2000) * 1000); /* it counts ns */
-                assert_int_equal(kind->finish(device, &err), PW_OK);
+                kind->idle(device);
                 assert_true(kind->ended_ns(device, 1000) == 1000); /* the host's clock again */
                 kind->close(device);
         }

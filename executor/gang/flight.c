@@ -1,0 +1,210 @@
+/* Calls under way on a device. */
+#include "executor/gang/flight.h"
+
+#include "base/memory.h"
+#include "executor/gang/gang_private.h"
+
+#include <errno.h>
+#include <time.h>
+
+static struct pw_flight *flight_at(struct pw_flights *flights, uint32_t i)
+{
+        return &flights->all[(flights->first + i) % PW_FLIGHTS];
+}
+
+struct pw_flights *pw_flights_new(void) { return calloc(1, sizeof(struct pw_flights)); }
+
+void pw_flights_free(struct pw_flights *flights)
+{
+        for (uint32_t i = 0; flights && i < PW_FLIGHTS; i++) {
+                free(flights->all[i].values);
+                free(flights->all[i].heads);
+        }
+        free(flights);
+}
+
+/* --- what fails behind the back of others ------------------------------------------------------------------------------------ */
+
+static bool reads(const struct pw_flight *flight, const struct pw_room_head *head)
+{
+        for (uint32_t i = 0; i < flight->task.input_count; i++)
+                if (flight->heads[i] == head)
+                        return true;
+        return false;
+}
+
+static bool writes(const struct pw_flight *flight, const struct pw_room_head *head)
+{
+        for (uint32_t i = 0; i < flight->task.output_count; i++)
+                if (flight->heads[flight->task.input_count + i] == head)
+                        return true;
+        return false;
+}
+
+/* The first of them has failed: who reads what it wrote, before another has the room, has no value to read. */
+static void fail_readers(struct pw_flights *flights, const struct pw_room_head *outcome)
+{
+        const struct pw_flight *failed = flight_at(flights, 0);
+
+        for (uint32_t i = 0; i < failed->task.output_count; i++) {
+                const struct pw_room_head *head = failed->heads[failed->task.input_count + i];
+
+                for (uint32_t k = 1; k < flights->count; k++) {
+                        struct pw_flight *behind = flight_at(flights, k);
+
+                        if (reads(behind, head))
+                                pw_gang_fault_join(&behind->fault, outcome);
+                        if (writes(behind, head))
+                                break;
+                }
+        }
+}
+
+/* --- the end ----------------------------------------------------------------------------------------------------------------- */
+
+/* The first of them is what the device does from now on: those that had its rooms before are done, so its guards are set now. */
+static void first_begins(struct pw_launch *launch, uint64_t now_ns)
+{
+        struct pw_flights *flights = launch->flights;
+        struct pw_flight *flight = flight_at(flights, 0);
+
+        flight->guard = pw_guard_make(&launch->guard_key, flight->gang.seq);
+        pw_gang_guards_set(&flight->gang, &flight->task, &flight->guard);
+        flights->began_ns = now_ns;
+        pw_launch_begins(launch, flight->gang.seq, now_ns);
+        atomic_store_explicit(&launch->own->running_since_ns, now_ns, memory_order_release);
+}
+
+static void end_first(struct pw_launch *launch, enum pw_status status)
+{
+        struct pw_flights *flights = launch->flights;
+        struct pw_flight *flight = flight_at(flights, 0);
+        struct pw_call_end end = { status, flight->text, &flight->task, &flight->guard };
+        struct pw_room_head outcome;
+
+        atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
+        flight->text[sizeof flight->text - 1] = 0;
+        pw_gang_tried(&flight->gang);
+        if (flight->fault.status != PW_OK) /* what it says of what it was given says nothing */
+                end.status = PW_OK;
+        outcome = pw_gang_call_outcome(&flight->gang, &end);
+        if (flight->fault.status != PW_OK)
+                outcome = flight->fault;
+        if (outcome.status != PW_OK)
+                fail_readers(flights, &outcome);
+        pw_gang_outputs_set(&flight->gang, &outcome);
+        launch->now_ns = pw_launch_clock_ns();
+        flights->first = (flights->first + 1) % PW_FLIGHTS;
+        flights->count--;
+        pw_launch_ended(launch, &flight->gang, &(struct pw_launch_span){ flights->began_ns, launch->now_ns }, outcome.status);
+        if (flights->count)
+                first_begins(launch, launch->now_ns);
+}
+
+void pw_flights_reap(struct pw_launch *launch)
+{
+        enum pw_status status;
+
+        while (launch->flights->count && launch->given.kind->done(launch->given.handle, &status))
+                end_first(launch, status);
+}
+
+/* Until no more than `most` are under way. */
+static void await(struct pw_launch *launch, uint32_t most)
+{
+        for (pw_flights_reap(launch); launch->flights->count > most; pw_flights_reap(launch)) {
+                uint64_t next_ns = launch->given.kind->next_ns(launch->given.handle);
+                struct timespec until = { .tv_sec = (time_t)(next_ns / 1000000000), .tv_nsec = (long)(next_ns % 1000000000) };
+
+                while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+                        ;
+        }
+}
+
+void pw_flights_drain(struct pw_launch *launch) { await(launch, 0); }
+
+void pw_flights_settle(const struct pw_exec_gang *gang)
+{
+        pw_flights_drain(gang->launch);
+        pw_launch_begins(gang->launch, gang->seq, pw_launch_now_ns(gang->launch));
+}
+
+/* --- the launch -------------------------------------------------------------------------------------------------------------- */
+
+static bool reserve(struct pw_flight *flight, uint32_t count)
+{
+        return (count <= flight->value_capacity ||
+                pw_grow((void **)&flight->values, &flight->value_capacity, count, sizeof *flight->values)) &&
+               (count <= flight->head_capacity ||
+                pw_grow((void **)&flight->heads, &flight->head_capacity, count, sizeof *flight->heads));
+}
+
+/* The task of the node, with values and a text of its own: another run of the node may be launched before this one is done. */
+static void fill(struct pw_flight *flight, const struct pw_exec_gang *gang)
+{
+        const struct pw_program_node *node = gang->node;
+        uint32_t inputs = node->image->input_count, outputs = node->image->output_count;
+
+        flight->gang = *gang;
+        flight->fault = pw_gang_fault(gang, PW_OK);
+        flight->task = node->task;
+        flight->text[0] = 0;
+        flight->task.error_text = flight->text;
+        flight->task.error_text_bytes = sizeof flight->text;
+        flight->task.inputs = flight->values;
+        flight->task.outputs = flight->values + inputs;
+        memcpy(flight->values, node->input_values, inputs * sizeof *flight->values);
+        memcpy(flight->values + inputs, node->output_values, outputs * sizeof *flight->values);
+        flight->given = flight->task;
+        for (uint32_t i = 0; i < inputs; i++)
+                flight->heads[i] = pw_run_room(gang->view, &node->inputs[i]).head;
+        for (uint32_t i = 0; i < outputs; i++)
+                flight->heads[inputs + i] = pw_run_room(gang->view, &node->outputs[i]).head;
+}
+
+/* An input that is no value as its head says may be one that is yet to be written. */
+static bool prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome)
+{
+        struct pw_launch *launch = gang->launch;
+
+        if (pw_gang_call_prepare(gang, ret_outcome))
+                return true;
+        if (!launch->flights->count)
+                return false;
+        pw_flights_drain(launch);
+        return pw_gang_call_prepare(gang, ret_outcome);
+}
+
+bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome)
+{
+        struct pw_launch *launch = gang->launch;
+        struct pw_flights *flights = launch->flights;
+        bool first_run = !gang->node->tried;
+        struct pw_room_head value = pw_gang_fault(gang, PW_OK);
+        struct pw_flight *flight;
+        enum pw_status status;
+
+        if (first_run) /* a module may harm the process as it is loaded, and a function when it first runs */
+                pw_flights_settle(gang);
+        await(launch, PW_FLIGHTS - 1);
+        if (!prepare(gang, ret_outcome)) {
+                pw_flights_settle(gang);
+                return false;
+        }
+        flight = flight_at(flights, flights->count);
+        if (!reserve(flight, gang->node->image->input_count + gang->node->image->output_count))
+                pw_launch_die(launch, &(struct pw_error){ PW_NO_MEMORY, "no memory for a call" });
+        fill(flight, gang);
+        status = launch->given.kind->launch(launch->given.handle, gang->node->function, &flight->given);
+        if (status != PW_OK) {
+                pw_flights_settle(gang);
+                *ret_outcome = pw_gang_cause(gang, status, flight->text[0] ? flight->text : pw_status_text(status));
+                return false;
+        }
+        pw_gang_heads_set(gang, &value);
+        if (!flights->count++)
+                first_begins(launch, pw_launch_clock_ns());
+        if (first_run)
+                pw_flights_drain(launch);
+        return true;
+}

@@ -1,0 +1,47 @@
+/* Calls that were launched on a device that does them later: from then on until they are done, in order.
+ *
+ * A gang is launched when the others whose rooms it needs are done, and what it reads on its own device is launched, too; nobody
+ * knows yet what becomes of that. Heads of its outputs say values from its launch on, for those launched behind it, and what is so
+ * at its end, before it is published as done: nobody else looks earlier. One that fails fails those behind it that read what it
+ * wrote.
+ *
+ * Only calls are under way, which wait for nobody: so who waits for others has them done first, and no wait is for one behind it.
+ */
+#ifndef PW_EXECUTOR_GANG_FLIGHT_H
+#define PW_EXECUTOR_GANG_FLIGHT_H
+
+#include "executor/gang/gang.h"
+
+#define PW_FLIGHTS 64u /* under way at most: as many as the daemon orders ahead */
+
+struct pw_flight {
+        struct pw_exec_gang gang;
+        struct pw_room_head fault;    /* status PW_OK: none; else of what it reads, which failed behind its back */
+        struct pw_guard guard;
+        struct pw_task task, given;   /* given: the device's until it is done; a function may spoil its own */
+        struct pw_task_value *values; /* of the task: inputs, then outputs */
+        const struct pw_room_head **heads; /* likewise */
+        uint32_t value_capacity, head_capacity;
+        char text[200];
+};
+
+struct pw_flights {
+        uint32_t first, count;
+        uint64_t began_ns; /* the first of them, by the host's clock: its launch, or the end of the one before */
+        struct pw_flight all[PW_FLIGHTS];
+};
+
+struct pw_flights *pw_flights_new(void); /* NULL: no memory */
+void pw_flights_free(struct pw_flights *flights); /* accepts NULL */
+
+/* Launch a call, all of whose waits are over. False: it cannot run, as *ret_outcome says; nothing is under way then.   Blocks:
+ * where as many as there may be are under way; the first time of its function here, until it is done. */
+bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome);
+/* Publish those that the device has done. */
+void pw_flights_reap(struct pw_launch *launch);
+/* The same of all.   Blocks: until they are done. */
+void pw_flights_drain(struct pw_launch *launch);
+/* The same, for a gang that is to run while none is. */
+void pw_flights_settle(const struct pw_exec_gang *gang);
+
+#endif

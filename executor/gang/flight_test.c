@@ -1,0 +1,320 @@
+/* Calls that a device has under way: how far ahead they are launched, in which order they are published, and what fails behind the
+ * back of those behind. The device does what it is told to, by the test or by who waits for it.
+ */
+#include "executor/gang/failure.h"
+#include "executor/gang/flight.h"
+
+#include "base/memory.h"
+
+/* --- a device that does what is launched when it is let ---------------------------------------------------------------------- */
+
+struct pw_exec_device {
+        struct { const struct pw_function *function; struct pw_task *task; } launched[2 * PW_FLIGHTS];
+        uint32_t first, count, most, let, waits; /* waits: how often somebody asked when there will be more, and let one be done */
+};
+static struct pw_exec_device *spy; /* the one that is open */
+
+static enum pw_status spy_open(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err)
+{
+        (void)params, (void)ret_err;
+        *ret_device = spy = calloc(1, sizeof *spy);
+        return PW_OK;
+}
+static void spy_close(struct pw_exec_device *device) { free(device); }
+static uint32_t spy_caps(const struct pw_exec_device *device)
+{
+        (void)device;
+        return 0;
+}
+static enum pw_status spy_launch(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task)
+{
+        uint32_t at = (device->first + device->count++) % pw_array_count(device->launched);
+
+        device->launched[at].function = function;
+        device->launched[at].task = task;
+        device->most = pw_max_u64(device->most, device->count);
+        return PW_OK;
+}
+static bool spy_done(struct pw_exec_device *device, enum pw_status *ret_status)
+{
+        if (!device->count || !device->let)
+                return false;
+        *ret_status = device->launched[device->first].function->run(device->launched[device->first].task);
+        device->first = (device->first + 1) % pw_array_count(device->launched);
+        device->count--;
+        device->let--;
+        return true;
+}
+static uint64_t spy_next_ns(struct pw_exec_device *device)
+{
+        if (!device->count)
+                return UINT64_MAX;
+        device->let++;
+        device->waits++;
+        return 0;
+}
+static void spy_moved(struct pw_exec_device *device, uint64_t bytes) { (void)device, (void)bytes; }
+static uint64_t spy_ended_ns(struct pw_exec_device *device, uint64_t now_ns)
+{
+        (void)device;
+        return now_ns;
+}
+static void spy_not_before(struct pw_exec_device *device, uint64_t ns) { (void)device, (void)ns; }
+static void spy_idle(struct pw_exec_device *device) { assert_int_equal(device->count, 0); }
+
+static const struct pw_device_kind spying = { .name = "spying", .about = "does what it is told to", .open = spy_open,
+                                              .close = spy_close, .caps = spy_caps, .launch = spy_launch, .done = spy_done,
+                                              .next_ns = spy_next_ns, .moved = spy_moved, .ended_ns = spy_ended_ns,
+                                              .not_before = spy_not_before, .idle = spy_idle };
+
+/* --- what tests share -------------------------------------------------------------------------------------------------------- */
+
+struct scene { struct trial trial; struct pw_launch *launch; };
+
+static struct pw_device_board *board_of(const struct scene *scene) { return scene->trial.world.boards[0]; }
+static uint64_t done_seq(const struct scene *scene) { return atomic_load(&board_of(scene)->done.seq); }
+static uint64_t running(const struct scene *scene) { return atomic_load(&board_of(scene)->running); }
+
+/* Its functions have run before: what runs for the first time is waited for. */
+static void begin(struct scene *scene, struct build *build_take)
+{
+        trial_init(&scene->trial, 1, 1, build_take);
+        scene->launch = world_launch(&scene->trial.world, 0, &spying);
+        assert_non_null(scene->launch);
+        run_init(&scene->trial.run, &scene->trial.program, &input_one);
+        run_order_all(&scene->trial.run);
+        pw_launch_turn(scene->launch);
+        assert_int_equal(spy->count, 0);
+        assert_int_equal(spy->most, 1);
+        assert_int_equal(done_seq(scene), atomic_load(&scene->trial.world.islands[0]->head));
+        run_init(&scene->trial.run, &scene->trial.program, &input_one);
+        spy->most = spy->waits = 0;
+}
+
+static void end(struct scene *scene)
+{
+        pw_launch_free(scene->launch);
+        spying.close(spy);
+        trial_done(&scene->trial);
+}
+
+/* `count` more are done, and known. */
+static void let(struct scene *scene, uint32_t count)
+{
+        spy->let += count;
+        pw_launch_turn(scene->launch);
+        assert_int_equal(spy->let, 0);
+}
+
+static uint32_t scalar(struct build *build, uint32_t slice) { return build_value(build, slice, PW_F64, PW_SCALAR, PW_BROADCAST); }
+
+static uint32_t scale(struct build *build, uint32_t from, uint32_t to)
+{
+        return build_call(build, &(struct build_call){ SCALE(2.0), .inputs = { from }, .input_count = 1, .output = to });
+}
+
+/* Goes well until fail_from_now_on(). */
+static uint32_t may_fail(struct build *build, uint32_t from, uint32_t to)
+{
+        return build_call(build, &(struct build_call){ .function = "broken/fail", .params = &(uint64_t){ 99 }, .params_bytes = 8,
+                                                       .inputs = { from }, .input_count = 1, .output = to });
+}
+
+/* Node 1 does. */
+static void fail_from_now_on(const struct scene *scene)
+{
+        const struct program *program = &scene->trial.program;
+        const struct pw_image *image = pw_board_line(scene->trial.world.islands[program->island], program->line);
+
+        *(uint64_t *)((uintptr_t)image + pw_image_node(image, 1)->params) = 0;
+}
+
+/* load, then `count` calls, each of what the one before wrote; the first is one that may fail. */
+static struct build *build_chain(uint32_t count)
+{
+        struct build *build = build_new();
+        uint32_t slice = build_slice(build, devices, 1, 0), value = scalar(build, slice);
+
+        build_input(build, value);
+        for (uint32_t i = 0; i < count; i++) {
+                uint32_t next = scalar(build, slice);
+
+                if (i)
+                        scale(build, value, next);
+                else
+                        may_fail(build, value, next);
+                value = next;
+        }
+        build_result(build, value);
+        return build;
+}
+
+static void expect_history(const struct scene *scene, uint64_t first, uint64_t last)
+{
+        uint64_t end_ns = 0;
+
+        for (uint64_t seq = first; seq <= last; seq++) {
+                struct pw_history gang = world_history(&scene->trial.world, 0, seq);
+
+                assert_true(gang.start_ns >= end_ns && gang.end_ns >= gang.start_ns);
+                end_ns = gang.end_ns;
+        }
+}
+
+/* --- tests ------------------------------------------------------------------------------------------------------------------- */
+
+/* All are launched before the first is done; each is published when it is, and the oldest is what runs. */
+static void test_ahead(void **state)
+{
+        struct scene scene;
+        uint64_t seq;
+        (void)state;
+
+        begin(&scene, build_chain(10));
+        run_order_all(&scene.trial.run);
+        pw_launch_turn(scene.launch);
+        seq = done_seq(&scene); /* of the load */
+        assert_int_equal(seq, 12);
+        assert_int_equal(spy->count, 10);
+        assert_int_equal(running(&scene), seq + 1);
+        assert_true(atomic_load(&board_of(&scene)->running_since_ns) != 0);
+        for (uint32_t i = 1; i <= 10; i++) {
+                assert_int_equal(done_seq(&scene), seq + i - 1);
+                let(&scene, 1);
+                assert_int_equal(done_seq(&scene), seq + i);
+                assert_int_equal(running(&scene), i < 10 ? seq + i + 1 : 0);
+        }
+        assert_int_equal(atomic_load(&board_of(&scene)->running_since_ns), 0);
+        assert_int_equal(spy->waits, 0);
+        assert_true(*(const double *)run_data(&scene.trial.run, 0, 0) == 512.0);
+        expect_history(&scene, 1, seq + 10);
+        end(&scene);
+}
+
+/* No more than there may be are under way: the next one waits for the oldest. */
+static void test_most(void **state)
+{
+        struct scene scene;
+        (void)state;
+
+        begin(&scene, build_chain(PW_FLIGHTS + 5));
+        run_order_all(&scene.trial.run);
+        pw_launch_turn(scene.launch);
+        assert_int_equal(spy->most, PW_FLIGHTS);
+        assert_int_equal(spy->waits, 5);
+        let(&scene, PW_FLIGHTS);
+        assert_int_equal(run_head(&scene.trial.run, 0, 0)->status, PW_OK);
+        end(&scene);
+}
+
+/* Who was launched behind one that fails has no value either, as it says; the daemon is told of each once. */
+static void test_fails_behind(void **state)
+{
+        struct scene scene;
+        struct pw_report report;
+        uint32_t head;
+        (void)state;
+
+        begin(&scene, build_chain(4));
+        fail_from_now_on(&scene);
+        head = atomic_load(&board_of(&scene)->report_tail);
+        run_order_all(&scene.trial.run);
+        pw_launch_turn(scene.launch);
+        assert_int_equal(spy->count, 4);
+        assert_int_equal(run_head(&scene.trial.run, 0, 0)->status, PW_OK); /* so far */
+        let(&scene, 4);
+        assert_int_equal(run_head(&scene.trial.run, 0, 0)->status, PW_FAILED);
+        assert_int_equal(run_head(&scene.trial.run, 0, 0)->cause_node, 1);
+        for (uint32_t i = 0; i < 4; i++)
+                assert_int_equal(world_history(&scene.trial.world, 0, done_seq(&scene) - i).status, PW_FAILED);
+        assert_true(pw_report_pop(board_of(&scene), &head, &report));
+        assert_int_equal(report.result, PW_NODE_NONE);
+        assert_true(pw_report_pop(board_of(&scene), &head, &report));
+        assert_int_equal(report.result, 0);
+        assert_int_equal(report.cause_node, 1);
+        assert_false(pw_report_pop(board_of(&scene), &head, &report));
+        end(&scene);
+}
+
+/* The room of what failed is another's by then: who reads that has a value, however far ahead each was launched. */
+static void test_room_of_another(void **state)
+{
+        (void)state;
+
+        for (uint32_t done = 0; done <= 3; done++) { /* before the last is launched */
+                struct build *build = build_new();
+                uint32_t slice = build_slice(build, devices, 1, 0), loaded = scalar(build, slice), failed = scalar(build, slice),
+                         of_failed = scalar(build, slice), other, of_other = scalar(build, slice);
+                struct scene scene;
+
+                build_input(build, loaded);
+                may_fail(build, loaded, failed);
+                scale(build, failed, of_failed);
+                other = build_value_in(build, failed, PW_BROADCAST);
+                scale(build, loaded, other);
+                scale(build, other, of_other);
+                build_result(build, of_failed);
+                build_result(build, of_other);
+                begin(&scene, build);
+                fail_from_now_on(&scene);
+                for (uint32_t node = 0; node < 4; node++)
+                        run_order(&scene.trial.run, node);
+                pw_launch_turn(scene.launch);
+                assert_int_equal(spy->count, 3);
+                let(&scene, done);
+                run_order(&scene.trial.run, 4);
+                pw_launch_turn(scene.launch);
+                let(&scene, spy->count);
+                assert_int_equal(run_head(&scene.trial.run, 0, 0)->status, PW_FAILED);
+                assert_int_equal(run_head(&scene.trial.run, 1, 0)->status, PW_OK);
+                assert_true(*(const double *)run_data(&scene.trial.run, 1, 0) == 4.0);
+                end(&scene);
+        }
+}
+
+/* What is cancelled, and what is no call, comes when all before it is done. */
+static void test_others_wait(void **state)
+{
+        struct scene scene;
+        (void)state;
+
+        begin(&scene, build_chain(6));
+        for (uint32_t node = 0; node < 4; node++)
+                run_order(&scene.trial.run, node);
+        pw_launch_turn(scene.launch);
+        assert_int_equal(spy->count, 3);
+        run_record(&scene.trial.run, 0)->cancelled_at = 4;
+        for (uint32_t node = 4; node < 7; node++)
+                run_order(&scene.trial.run, node);
+        pw_launch_turn(scene.launch);
+        assert_int_equal(spy->count, 0);
+        assert_int_equal(spy->waits, 3);
+        assert_int_equal(run_head(&scene.trial.run, 0, 0)->status, PW_CANCELLED);
+        expect_history(&scene, 1, done_seq(&scene));
+        end(&scene);
+}
+
+/* A program that is forgotten is used by nobody: what is under way of it is done first. */
+static void test_settles(void **state)
+{
+        struct scene scene;
+        (void)state;
+
+        begin(&scene, build_chain(5));
+        run_order_all(&scene.trial.run);
+        pw_launch_turn(scene.launch);
+        assert_int_equal(spy->count, 5);
+        pw_program_node_drop(&scene.launch->programs, pw_list_first(&scene.launch->programs.nodes, struct pw_program_node, link));
+        assert_int_equal(spy->count, 0);
+        assert_int_equal(run_head(&scene.trial.run, 0, 0)->status, PW_OK);
+        end(&scene);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_ahead), cmocka_unit_test(test_most),
+                                            cmocka_unit_test(test_fails_behind), cmocka_unit_test(test_room_of_another),
+                                            cmocka_unit_test(test_others_wait), cmocka_unit_test(test_settles) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
