@@ -120,16 +120,16 @@ static uint32_t may_fail(struct build *build, uint32_t from, uint32_t to)
                                                        .inputs = { from }, .input_count = 1, .output = to });
 }
 
-/* Node 1 does. */
-static void fail_from_now_on(const struct scene *scene)
+/* Node `node` does. */
+static void fail_from_now_on(const struct scene *scene, uint32_t node)
 {
         const struct program *program = &scene->trial.program;
         const struct pw_image *image = pw_board_line(scene->trial.world.islands[program->island], program->line);
 
-        *(uint64_t *)((uintptr_t)image + pw_image_node(image, 1)->params) = 0;
+        *(uint64_t *)((uintptr_t)image + pw_image_node(image, node)->params) = 0;
 }
 
-/* load, then `count` calls, each of what the one before wrote; the first is one that may fail. */
+/* load, then `count` calls, each of what the one before wrote; the first two may fail. */
 static struct build *build_chain(uint32_t count)
 {
         struct build *build = build_new();
@@ -139,10 +139,10 @@ static struct build *build_chain(uint32_t count)
         for (uint32_t i = 0; i < count; i++) {
                 uint32_t next = scalar(build, slice);
 
-                if (i)
-                        scale(build, value, next);
-                else
+                if (i < 2)
                         may_fail(build, value, next);
+                else
+                        scale(build, value, next);
                 value = next;
         }
         build_result(build, value);
@@ -186,7 +186,7 @@ static void test_ahead(void **state)
         }
         assert_int_equal(atomic_load(&board_of(&scene)->running_since_ns), 0);
         assert_int_equal(spy->waits, 0);
-        assert_true(*(const double *)run_data(&scene.trial.run, 0, 0) == 512.0);
+        assert_true(*(const double *)run_data(&scene.trial.run, 0, 0) == 256.0);
         expect_history(&scene, 1, seq + 10);
         end(&scene);
 }
@@ -216,7 +216,8 @@ static void test_fails_behind(void **state)
         (void)state;
 
         begin(&scene, build_chain(4));
-        fail_from_now_on(&scene);
+        fail_from_now_on(&scene, 1);
+        fail_from_now_on(&scene, 2); /* of what it is given, which is nothing: nobody is told */
         head = atomic_load(&board_of(&scene)->report_tail);
         run_order_all(&scene.trial.run);
         pw_launch_turn(scene.launch);
@@ -256,7 +257,7 @@ static void test_room_of_another(void **state)
                 build_result(build, of_failed);
                 build_result(build, of_other);
                 begin(&scene, build);
-                fail_from_now_on(&scene);
+                fail_from_now_on(&scene, 1);
                 for (uint32_t node = 0; node < 4; node++)
                         run_order(&scene.trial.run, node);
                 pw_launch_turn(scene.launch);
@@ -310,11 +311,44 @@ static void test_settles(void **state)
         end(&scene);
 }
 
+/* Who waits for another has done what that one waits for. */
+static void test_wait(void **state)
+{
+        struct build *build = build_new();
+        uint32_t slices[2], values[5];
+        struct trial trial;
+        double one = 1.0;
+        struct input inputs[2] = { INPUT(one), INPUT(one) };
+        (void)state;
+
+        for (uint32_t s = 0; s < 2; s++) {
+                slices[s] = build_slice(build, devices + s, 1, 0);
+                values[s] = scalar(build, slices[s]);
+                build_input(build, values[s]);
+        }
+        values[2] = scalar(build, slices[0]);
+        values[3] = scalar(build, slices[1]);
+        values[4] = scalar(build, slices[0]);
+        scale(build, values[0], values[2]);
+        build_wait(build, scale(build, values[1], values[3]), 2); /* on the other device, for that one */
+        build_wait(build, scale(build, values[2], values[4]), 3);
+        build_result(build, values[4]);
+        trial_init(&trial, 2, 1, build);
+        trial.world.launch_delay_us = 20000;
+        world_start_all(&trial.world);
+        for (uint32_t i = 0; i < 2; i++) { /* the first time each is waited for */
+                trial_run(&trial, inputs);
+                assert_true(*(const double *)run_data(&trial.run, 0, 0) == 4.0);
+        }
+        trial_done(&trial);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_ahead), cmocka_unit_test(test_most),
                                             cmocka_unit_test(test_fails_behind), cmocka_unit_test(test_room_of_another),
-                                            cmocka_unit_test(test_others_wait), cmocka_unit_test(test_settles) };
+                                            cmocka_unit_test(test_others_wait), cmocka_unit_test(test_settles),
+                                            cmocka_unit_test(test_wait) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
