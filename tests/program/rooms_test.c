@@ -73,7 +73,7 @@ static void add_input(struct maker *maker)
         for (uint32_t i = 0; i < dims.rank; i++)
                 dims.dim[i] = draw(maker, 10);
         if (!draw(maker, 6))
-                dims = PW_DIMS(1 + draw(maker, 3), 4096); /* large enough for two steps */
+                dims = PW_DIMS(1 + draw(maker, 3), 4096); /* large enough for parts */
         pw_make_input(maker->graph, slice, dims, draw_sharding(maker, slice, dims.rank), 0);
 }
 
@@ -322,6 +322,7 @@ static void test_random_programs(void **state)
 {
         const char *times = getenv("PW_ROOMS_PROGRAMS");
         uint64_t count = times ? strtoull(times, NULL, 10) : 1500, waits = 0, donated = 0, pairs = 0, steps = 0, credits = 0;
+        uint64_t parts = 0;
 
         (void)state;
         for (uint64_t seed = 1; seed <= count; seed++) {
@@ -338,6 +339,7 @@ static void test_random_programs(void **state)
                         waits += node->wait_count - (node->send_node != PW_NODE_NONE);
                         pairs += node->send_node != PW_NODE_NONE;
                         steps += node->island_partial == 2;
+                        parts += node->phase == PW_PHASE_PARTS;
                 }
                 for (uint32_t s = 0; s < image->stage_count; s++)
                         credits += pw_image_stage(image, s)->rooms;
@@ -346,10 +348,12 @@ static void test_random_programs(void **state)
                 free(image);
                 pw_graph_free(graph);
         }
-        print_message("%llu waits for rooms, %llu donated inputs, %llu pairs, %llu reductions in islands, %llu rooms of stages\n",
+        print_message("%llu waits for rooms, %llu donated inputs, %llu pairs, %llu reductions in islands, %llu rooms of "
+                      "stages, %llu reductions in parts\n",
                       (unsigned long long)waits, (unsigned long long)donated, (unsigned long long)pairs,
-                      (unsigned long long)steps, (unsigned long long)credits);
-        assert_true(count < 1000 || (waits > 50 && donated > 50 && pairs > 50 && steps > 20 && credits > 200));
+                      (unsigned long long)steps, (unsigned long long)credits, (unsigned long long)parts);
+        assert_true(count < 1000 ||
+                    (waits > 50 && donated > 50 && pairs > 50 && steps > 20 && credits > 200 && parts > 10));
 }
 
 /* The simulation is worth something only if it sees what lowering must prevent: without its waits an image goes wrong.
