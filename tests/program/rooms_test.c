@@ -318,6 +318,36 @@ static const char *run_often(const struct pw_graph *graph, const struct pw_image
         return wrong;
 }
 
+/* The sums of what calls make in place of inputs that are donated lie there, too: as the graph's own devices run it, in parts. */
+static void in_place(uint32_t dims, uint64_t seed)
+{
+        static struct pw_make_slice places;
+        struct pw_graph *graph = pw_graph_new("t");
+        struct pw_image *image;
+        const char *wrong;
+
+        pw_make_slice(graph, &places, &(struct pw_make_slice_params){ { 4 }, 0, 0, 1 });
+        pw_make_input(graph, 0, PW_DIMS(dims), PW_BROADCAST, PW_DONATED);
+        PW_MAKE_CALL(graph, 0, "t/place0", PW_PARTIAL(PW_SUM), 0);
+        assert_true(pw_graph_add_result(graph, pw_make_as(graph, 1, 0, PW_BROADCAST)));
+        image = lower(graph, seed);
+        assert_int_equal(pw_image_node(image, 2)->phase, PW_PHASE_PARTS);
+        for (uint32_t i = 0; i < 3; i++)
+                assert_int_equal(pw_image_value(image, i)->place, PW_PLACE_RESULT);
+        wrong = run_often(graph, image, seed, 50);
+        if (wrong)
+                fail_msg("%s", wrong);
+        free(image);
+        pw_graph_free(graph);
+}
+
+static void test_in_place(void **state)
+{
+        (void)state;
+        in_place(8192, 1);
+        in_place(10001, 2);
+}
+
 static void test_random_programs(void **state)
 {
         const char *times = getenv("PW_ROOMS_PROGRAMS");
@@ -388,7 +418,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_missing_wait_is_seen),
-                cmocka_unit_test(test_random_programs),
+                cmocka_unit_test(test_in_place), cmocka_unit_test(test_random_programs),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
