@@ -132,7 +132,8 @@ uint32_t build_transfer(struct build *build, const struct build_transfer *transf
 {
         struct pw_image_node node = { .kind = PW_NODE_TRANSFER, .transfer = PW_TRANSFER_ALL_REDUCE,
                                       .phase = (uint8_t)transfer->phase,
-                                      .eager = transfer->eager, .island_partial = transfer->island_partial, .op = PW_SUM,
+                                      .eager = transfer->eager, .island_partial = transfer->island_partial,
+                                      .op = (uint8_t)transfer->op,
                                       .slice = build->values[transfer->to].slice,
                                       .source_slice = build->values[transfer->from].slice,
                                       .send_node = PW_NODE_NONE };

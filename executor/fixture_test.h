@@ -83,7 +83,14 @@ uint32_t build_input(struct build *build, uint32_t value); /* with its load; ret
 struct build_call { const char *function; uint32_t inputs[4], input_count, output; const void *params; uint32_t params_bytes; };
 uint32_t build_call(struct build *build, const struct build_call *call); /* "pw/add" */
 #define SCALE(f) .function = "pw/scale", .params = &(double){ f }, .params_bytes = 8
-struct build_transfer { uint32_t from, to; enum pw_transfer_phase phase; bool eager; uint8_t island_partial; uint32_t send_node; };
+struct build_transfer {
+        uint32_t from, to;
+        enum pw_transfer_phase phase;
+        enum pw_op op;
+        bool eager;
+        uint8_t island_partial;
+        uint32_t send_node;
+};
 uint32_t build_transfer(struct build *build, const struct build_transfer *transfer);
 void build_wait(struct build *build, uint32_t node, uint32_t for_node); /* one per node */
 uint32_t build_result(struct build *build, uint32_t value); /* the value moves into a room of its own */

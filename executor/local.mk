@@ -1,16 +1,17 @@
 # executor: libexecutor.la is everything but main(), for tests
 noinst_LTLIBRARIES += executor/libexecutor.la
-executor_libexecutor_la_SOURCES = executor/attach.c executor/collective/host.c executor/collective/kinds.c executor/describe.c \
-	executor/device/cpu.c executor/device/emulated.c executor/device/kinds.c executor/gang/flight.c executor/gang/gang.c \
-	executor/gang/gang_assemble.c executor/gang/gang_call.c executor/gang/gang_fault.c executor/gang/gang_load.c \
-	executor/gang/gang_transfer.c executor/launch.c executor/options.c executor/program/module.c executor/program/node.c \
-	executor/program/nodes.c executor/program/program.c executor/program/run.c executor/program/segments.c executor/report.c \
-	executor/wait.c
+executor_libexecutor_la_SOURCES = executor/attach.c executor/collective/host.c executor/collective/kinds.c \
+	executor/collective/stream.c executor/describe.c executor/device/cpu.c executor/device/emulated.c executor/device/kinds.c \
+	executor/gang/flight.c executor/gang/gang.c executor/gang/gang_assemble.c executor/gang/gang_call.c \
+	executor/gang/gang_fault.c executor/gang/gang_load.c executor/gang/gang_parts.c executor/gang/gang_transfer.c \
+	executor/launch.c executor/options.c executor/program/module.c executor/program/node.c executor/program/nodes.c \
+	executor/program/program.c executor/program/run.c executor/program/segments.c executor/report.c executor/wait.c
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl
-noinst_HEADERS += executor/attach.h executor/collective/collective.h executor/collective/kinds.h executor/describe.h \
-	executor/device/device.h executor/device/kinds.h executor/fixture_test.h executor/gang/flight.h executor/gang/gang.h \
-	executor/gang/gang_private.h executor/gang/guard.h executor/launch.h executor/program/module.h executor/program/program.h \
-	executor/program/run.h executor/program/segments.h executor/report.h executor/surroundings.h executor/wait.h
+noinst_HEADERS += executor/attach.h executor/collective/collective.h executor/collective/kinds.h executor/collective/stream.h \
+	executor/describe.h executor/device/device.h executor/device/kinds.h executor/fixture_test.h executor/gang/flight.h \
+	executor/gang/gang.h executor/gang/gang_private.h executor/gang/guard.h executor/launch.h executor/program/module.h \
+	executor/program/program.h executor/program/run.h executor/program/segments.h executor/report.h executor/surroundings.h \
+	executor/wait.h
 
 pkglibexec_PROGRAMS += executor/pathways-executor
 executor_pathways_executor_SOURCES = executor/main.c
@@ -35,7 +36,8 @@ tests_integration_modules_other_abi_la_SOURCES = tests/integration/modules/other
 tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 
 executor_tests = executor/gang/guard_test executor/launch_test executor/launch_wait_test executor/program/module_test \
-	executor/gang/failure_test executor/gang/flight_test executor/gang/spoil_test executor/program/nodes_test executor/program/place_test \
+	executor/gang/failure_test executor/gang/flight_test executor/gang/parts_failure_test executor/gang/parts_test \
+	executor/gang/spoil_test executor/collective/stream_test executor/program/nodes_test executor/program/place_test \
 	executor/program/segments_test executor/options_test executor/describe_test executor/modules/pw_test tests/conformance/device_test
 check_PROGRAMS += $(executor_tests) executor/launch_bench
 TESTS += $(executor_tests)
@@ -51,6 +53,11 @@ executor_gang_failure_test_SOURCES = executor/gang/failure_test.c executor/gang/
 executor_gang_failure_test_LDADD = $(executor_test_libraries)
 executor_gang_flight_test_SOURCES = executor/gang/flight_test.c executor/gang/failure.h $(executor_fixture)
 executor_gang_flight_test_LDADD = $(executor_test_libraries)
+executor_gang_parts_test_SOURCES = executor/gang/parts_test.c executor/launch_fixture.h $(executor_fixture)
+executor_gang_parts_test_LDADD = $(executor_test_libraries)
+executor_gang_parts_failure_test_SOURCES = executor/gang/parts_failure_test.c executor/gang/failure.h $(executor_fixture)
+executor_gang_parts_failure_test_LDADD = $(executor_test_libraries)
+executor_collective_stream_test_LDADD = $(executor_test_libraries)
 executor_gang_spoil_test_SOURCES = executor/gang/spoil_test.c executor/gang/failure.h $(executor_fixture)
 executor_gang_spoil_test_LDADD = $(executor_test_libraries)
 executor_program_nodes_test_SOURCES = executor/program/nodes_test.c $(executor_fixture)

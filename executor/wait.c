@@ -75,18 +75,22 @@ void pw_wait_slow(struct pw_launch *launch, const _Atomic uint64_t *word, uint64
                 sleep_once(launch, word, at_least, sleepers);
 }
 
-bool pw_wait_mark_slow(struct pw_launch *launch, uint32_t device, uint64_t seq)
+/* A member publishes all that others wait for before it is done; who comes after a process that ended in the gang publishes
+ * nothing of it. */
+static bool is_over(const struct pw_device_board *board, uint64_t seq)
 {
-        const struct pw_device_board *board = launch->given.boards[device];
-        const _Atomic uint64_t *mark = &board->marks[seq % PW_ORDER_LOG].seq;
+        return pw_wait_load(&board->done.seq) >= seq || pw_wait_load(&board->failed.seq) >= seq;
+}
 
+bool pw_wait_member_slow(struct pw_launch *launch, uint32_t device, const _Atomic uint64_t *word, uint64_t seq)
+{
         begin_wait(launch);
-        if (spin(launch, mark, seq) || yield(launch, mark, seq, pw_launch_clock_ns() + PW_YIELD_NS))
+        if (spin(launch, word, seq) || yield(launch, word, seq, pw_launch_clock_ns() + PW_YIELD_NS))
                 return true;
-        while (pw_wait_load(mark) < seq) {
-                if (pw_wait_load(&board->done.seq) >= seq && pw_wait_load(mark) < seq)
-                        return false; /* it publishes its mark before it is done */
-                sleep_once(launch, mark, seq, &launch->given.bells->sleepers[device].bits);
+        while (pw_wait_load(word) < seq) {
+                if (is_over(launch->given.boards[device], seq) && pw_wait_load(word) < seq)
+                        return false;
+                sleep_once(launch, word, seq, &launch->given.bells->sleepers[device].bits);
         }
         return true;
 }

@@ -22,13 +22,13 @@ static inline void pw_wait_for(struct pw_launch *launch, const _Atomic uint64_t 
         if (pw_wait_load(word) < at_least)
                 pw_wait_slow(launch, word, at_least, sleepers);
 }
-/* Wait until the mark of `device` says that it arrived in gang `seq`, where this device is a member too. False: it never will, for
- * the device is done with that gang and its mark is gone; its board was written over. */
-PW_MUST_CHECK bool pw_wait_mark_slow(struct pw_launch *launch, uint32_t device, uint64_t seq);
-PW_MUST_CHECK static inline bool pw_wait_mark(struct pw_launch *launch, uint32_t device, uint64_t seq)
+/* Wait until `word`, of the board of `device`, says that this came so far in gang `seq`, where the own device is a member too.
+ * False: it never will, for the device is done with that gang, its board written over, or its process ended there. */
+PW_MUST_CHECK bool pw_wait_member_slow(struct pw_launch *launch, uint32_t device, const _Atomic uint64_t *word, uint64_t seq);
+PW_MUST_CHECK static inline bool pw_wait_member(struct pw_launch *launch, uint32_t device, const _Atomic uint64_t *word,
+                                                uint64_t seq)
 {
-        return pw_wait_load(&launch->given.boards[device]->marks[seq % PW_ORDER_LOG].seq) >= seq ||
-               pw_wait_mark_slow(launch, device, seq);
+        return pw_wait_load(word) >= seq || pw_wait_member_slow(launch, device, word, seq);
 }
 /* Wait until `device` is done with gang `seq` of its island. */
 static inline void pw_wait_done(struct pw_launch *launch, uint32_t device, uint64_t seq)

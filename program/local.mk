@@ -13,7 +13,7 @@ noinst_HEADERS += program/graph/cells.h program/graph/graph.h program/graph/grap
 EXTRA_DIST += program/README.md
 
 program_tests = program/graph/cells_test program/graph/graph_test program/graph/shape_test program/lower/heights_test \
-	program/lower/large_test program/lower/lower_test program/lower/stage_test program/lower/transfer_test \
+	program/lower/large_test program/lower/lower_test program/lower/parts_test program/lower/stage_test program/lower/transfer_test \
 	tests/program/layouts_test tests/program/rooms_test tests/program/wide_test tests/program/wide_runs_test
 check_PROGRAMS += $(program_tests)
 TESTS += $(program_tests)
@@ -26,8 +26,10 @@ program_graph_shape_test_LDADD = $(program_test_libs)
 program_lower_heights_test_LDADD = $(program_test_libs)
 program_lower_large_test_SOURCES = program/lower/large_test.c program/graph/graph_make.c
 program_lower_large_test_LDADD = $(program_test_libs)
-program_lower_lower_test_SOURCES = program/lower/lower_test.c program/graph/graph_make.c
+program_lower_lower_test_SOURCES = program/lower/lower_test.c program/lower/lower_fixture.h program/graph/graph_make.c
 program_lower_lower_test_LDADD = $(program_test_libs)
+program_lower_parts_test_SOURCES = program/lower/parts_test.c program/lower/lower_fixture.h program/graph/graph_make.c
+program_lower_parts_test_LDADD = $(program_test_libs)
 program_lower_stage_test_SOURCES = program/lower/stage_test.c program/graph/graph_make.c
 program_lower_stage_test_LDADD = $(program_test_libs)
 program_lower_transfer_test_LDADD = $(program_test_libs)

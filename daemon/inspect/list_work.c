@@ -79,7 +79,7 @@ static void room_in_stage(struct pw_rows *rows, const struct pw_image_stage *sta
 static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_t index)
 {
         static const char *const kinds[] = { "?", "call", "transfer", "load" };
-        static const char *const phases[] = { "", " send", " receive" };
+        static const char *const phases[] = { "", " send", " receive", " in parts" };
         const struct pw_image_node *node = pw_image_node(image, index);
         char text[200];
 

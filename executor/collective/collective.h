@@ -3,7 +3,7 @@
  *
  * This is how bytes move between devices. To add a kind: NAME.c here, a line each in kinds.c, kinds.h and executor/local.mk.
  * There is one so far, which attach.c names; members meet by marks in their boards and read rooms that are mapped
- * (gang/gang_transfer.c), so a kind that reaches another host needs more than this table.
+ * (gang/gang_transfer.c, gang/gang_parts.c), so a kind that reaches another host needs more than this table.
  */
 #ifndef PW_EXECUTOR_COLLECTIVE_H
 #define PW_EXECUTOR_COLLECTIVE_H

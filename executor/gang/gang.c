@@ -66,7 +66,7 @@ static enum pw_status refuse(struct pw_exec_gang *gang)
         struct pw_report_about about = { gang->view, gang->index, &outcome };
 
         if (gang->node->role & PW_ROLE_SENDER && gang->node->image->kind == PW_NODE_TRANSFER)
-                pw_gang_mark(gang, &outcome);
+                pw_gang_mark(gang, &gang->launch->own->marks[gang->seq % PW_ORDER_LOG], &outcome);
         for (uint32_t i = 0; i < gang->node->image->output_count; i++)
                 pw_report_value(gang->launch, &about, gang->node->outputs[i].value);
         return outcome.status;

@@ -52,11 +52,19 @@ void pw_gang_tried(const struct pw_exec_gang *gang);
 struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input);
 /* Publish that this member is there, with its shard where that is eager. Returns the status of the shard. */
 enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled);
-/* The same of an outcome that is known; of a value it is written already. */
-void pw_gang_mark(const struct pw_exec_gang *gang, const struct pw_room_head *outcome);
+/* Publish, in a mark of the own board, an outcome that is known; of a value it is written already. */
+void pw_gang_mark(const struct pw_exec_gang *gang, struct pw_mark *mark, const struct pw_room_head *outcome);
+/* What a mark that was published says: is there a value? If not, *ret_fault says why. */
+bool pw_gang_mark_read(struct pw_exec_gang *gang, const struct pw_mark *mark, struct pw_room_head *ret_fault);
+/* Was what another device wrote before `seq` lost while it was copied from its room? A function may have written there. */
+bool pw_gang_lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault);
 /* Wait for the senders, and make this member's shard up from theirs. */
 struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang);
 /* Make output 0 up from the node's sources, whose data are all known. */
 struct pw_room_head pw_gang_assemble(struct pw_exec_gang *gang);
+/* The same of its own part alone, of a transfer in parts. */
+struct pw_room_head pw_gang_parts_make(struct pw_exec_gang *gang);
+/* Publish the outcome of that, take the parts of the others, and wait until they have taken the own one. */
+struct pw_room_head pw_gang_parts_take(struct pw_exec_gang *gang, const struct pw_room_head *made);
 
 #endif

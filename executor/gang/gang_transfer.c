@@ -3,10 +3,9 @@
 
 #include "executor/wait.h"
 
-void pw_gang_mark(const struct pw_exec_gang *gang, const struct pw_room_head *outcome)
+void pw_gang_mark(const struct pw_exec_gang *gang, struct pw_mark *mark, const struct pw_room_head *outcome)
 {
         struct pw_launch *launch = gang->launch;
-        struct pw_mark *mark = &launch->own->marks[gang->seq % PW_ORDER_LOG];
 
         mark->status = outcome->status;
         if (outcome->status == PW_OK) {
@@ -17,6 +16,20 @@ void pw_gang_mark(const struct pw_exec_gang *gang, const struct pw_room_head *ou
         }
         atomic_store(&mark->seq, gang->seq);
         pw_bells_ring(launch->given.bells, &launch->given.bells->sleepers[launch->given.device].bits, gang->members);
+}
+
+bool pw_gang_mark_read(struct pw_exec_gang *gang, const struct pw_mark *mark, struct pw_room_head *ret_fault)
+{
+        uint32_t status = *(const volatile uint32_t *)&mark->status; /* once: it is judged and used */
+
+        if (status == PW_OK) {
+                gang->came_ns = pw_max_u64(gang->came_ns, mark->at_ns);
+                return true;
+        }
+        *ret_fault = pw_gang_fault(gang, pw_gang_status(status));
+        ret_fault->cause_node = mark->cause_node;
+        ret_fault->cause_device = mark->cause_device;
+        return false;
 }
 
 enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
@@ -31,12 +44,11 @@ enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
                 uint64_t bytes = pw_image_value(gang->view->program->image, input->value)->shard_bytes;
                 memcpy(mark->value, place.data, pw_min_u64(bytes, sizeof mark->value));
         }
-        pw_gang_mark(gang, &fault);
+        pw_gang_mark(gang, mark, &fault);
         return fault.status;
 }
 
-/* Was what the sender wrote before `seq` lost while it was copied from its room? A function may have written there meanwhile. */
-static bool lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault)
+bool pw_gang_lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault)
 {
         if (device == gang->launch->given.device || pw_gang_lost_before(gang->launch, device) <= seq)
                 return false;
@@ -67,22 +79,15 @@ static bool receive_marked(struct pw_exec_gang *gang, uint32_t i, uint32_t devic
 {
         struct pw_launch *launch = gang->launch;
         const struct pw_mark *mark = &launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
-        uint32_t status;
 
-        if (!pw_wait_mark(launch, device, gang->seq)) {
+        if (!pw_wait_member(launch, device, &mark->seq, gang->seq)) {
                 *ret_fault = pw_gang_cause(gang, PW_DEVICE_LOST,
                                            "a device that takes part says that it is done, and its mark is gone");
                 ret_fault->cause_device = pw_gang_device(gang, device);
                 return false;
         }
-        status = *(const volatile uint32_t *)&mark->status; /* once: it is judged and used */
-        if (status != PW_OK) {
-                *ret_fault = pw_gang_fault(gang, pw_gang_status(status));
-                ret_fault->cause_node = mark->cause_node;
-                ret_fault->cause_device = mark->cause_device;
+        if (!pw_gang_mark_read(gang, mark, ret_fault))
                 return false;
-        }
-        gang->came_ns = pw_max_u64(gang->came_ns, mark->at_ns);
         if (!gang->node->image->eager)
                 return room_find(gang, i, ret_fault);
         gang->node->sources->sources[i].data = mark->value;
@@ -106,10 +111,19 @@ static struct pw_room_head look_again(const struct pw_exec_gang *gang, const str
         for (uint32_t i = 0; i < sources->count && outcome->status == PW_OK && !gang->node->image->eager; i++) {
                 uint32_t device = slice->places[sources->places[i]].device;
                 if (done ? !pw_gang_is_value(gang, sources->heads[i], device, &fault)
-                         : lost_meanwhile(gang, device, gang->seq, &fault))
+                         : pw_gang_lost_meanwhile(gang, device, gang->seq, &fault))
                         return fault;
         }
         return *outcome;
+}
+
+/* All members have arrived, perhaps without a value: `arrived`. */
+static struct pw_room_head receive_parts(struct pw_exec_gang *gang, const struct pw_room_head *arrived)
+{
+        struct pw_room_head made = arrived->status == PW_OK ? pw_gang_parts_make(gang) : *arrived;
+
+        made = look_again(gang, &made);
+        return pw_gang_parts_take(gang, &made);
 }
 
 struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang)
@@ -126,6 +140,8 @@ struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang)
         }
         if (gang->came_ns)
                 gang->launch->given.kind->not_before(gang->launch->given.handle, gang->came_ns);
+        if (gang->node->image->phase == PW_PHASE_PARTS)
+                return receive_parts(gang, &fault);
         if (fault.status == PW_OK)
                 fault = pw_gang_assemble(gang);
         return look_again(gang, &fault);

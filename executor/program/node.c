@@ -192,17 +192,26 @@ enum pw_status pw_program_sources_find(struct pw_programs *programs, struct pw_p
         return PW_OK;
 }
 
+/* Of a transfer in parts sources and result lie alike, and are cut where lines end: rows of elements. */
+static void sources_flatten(struct pw_program_sources *sources)
+{
+        sources->to_box = (struct pw_box){ .rank = 1, .size = { pw_box_elements(&sources->to_box) } };
+        for (uint32_t i = 0; i < sources->count; i++)
+                sources->sources[i].box = sources->to_box;
+}
+
 static enum pw_status transfer_resolve(struct pw_programs *programs, struct pw_program_node *node, struct pw_error *ret_err)
 {
         const struct pw_exec_program *program = node->program;
         const struct pw_image_value *from = pw_image_value(program->image, node->inputs[0].value);
         const struct pw_exec_program_slice *slice = &program->slices[node->image->source_slice];
         struct pw_value_layout layout = { .dims = from->dims, .sharding = from->sharding, .places = slice->places };
+        enum pw_status status;
 
         if (!(node->role & PW_ROLE_RECEIVER))
                 return PW_OK;
         memcpy(layout.mesh, slice->mesh, sizeof layout.mesh);
-        return pw_program_sources_find(programs, node, &(struct pw_program_wanted){
+        status = pw_program_sources_find(programs, node, &(struct pw_program_wanted){
                 .layout = &layout,
                 .to = pw_image_value(program->image, node->outputs[0].value),
                 .to_slice = &program->slices[node->image->slice],
@@ -211,6 +220,9 @@ static enum pw_status transfer_resolve(struct pw_programs *programs, struct pw_p
                 .flags = node->image->island_partial,
                 .op = node->image->op,
         }, ret_err);
+        if (status == PW_OK && node->image->phase == PW_PHASE_PARTS)
+                sources_flatten(node->sources);
+        return status;
 }
 
 /* --- calls --------------------------------------------------------------------------------------------------------------- */

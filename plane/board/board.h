@@ -131,6 +131,13 @@ struct pw_mark {
 };
 _Static_assert(sizeof(struct pw_mark) == 64, "a mark is one line");
 
+/* What a member of a transfer in parts (PW_PHASE_PARTS) publishes behind its mark, to its group. One of each serves all gangs: who
+ * waits for one is in that gang, and nobody whose part it has not taken leaves it, unless its process ended there (`failed`). */
+struct pw_parts_marks {
+        struct pw_mark made;                 /* its part lies in its result's room, or is `status` */
+        _Alignas(64) _Atomic uint64_t taken; /* it reads no other room in gangs up to this one */
+};
+
 /* What went wrong, for the daemon; read in order, before the done that follows it. */
 struct pw_report {
         uint64_t run;
@@ -167,6 +174,7 @@ struct pw_device_board {
         _Alignas(64) _Atomic uint32_t report_head; /* daemon */
         _Alignas(64) struct pw_report reports[PW_REPORTS];
         _Alignas(64) struct pw_mark marks[PW_ORDER_LOG];
+        _Alignas(64) struct pw_parts_marks parts;
         _Alignas(64) _Atomic uint64_t history_count;
         _Alignas(64) struct pw_history history[PW_HISTORY];
 };

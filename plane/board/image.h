@@ -68,7 +68,14 @@ struct pw_image_value {
 };
 
 enum pw_node_kind { PW_NODE_CALL = 1, PW_NODE_TRANSFER = 2, PW_NODE_LOAD = 3 };
-enum pw_transfer_phase { PW_PHASE_WHOLE = 0, PW_PHASE_SEND = 1, PW_PHASE_RECV = 2 };
+enum pw_transfer_phase {
+        PW_PHASE_WHOLE = 0,
+        PW_PHASE_SEND = 1,
+        PW_PHASE_RECV = 2,
+        /* WHOLE of an all-reduce whose shard is large: each member of a group, those whose shards are terms of one sum, reduces a
+         * part of it in its result's room, and takes the others from theirs. A group lies in one island, and all of it goes so. */
+        PW_PHASE_PARTS = 3,
+};
 
 /* X(name, text). What a transfer is called: of the two shardings and slices. All of them are executed by assembling. */
 #define PW_TRANSFER_MAP(X)                                                                                             \

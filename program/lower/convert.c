@@ -1,8 +1,9 @@
-/* Conversions: the transfers that bring a value into another layout. One node inside an island; a pair, SEND and RECV,
- * where shards cross islands; and two steps where a reduction is cheaper so. */
+/* Conversions: the transfers that bring a value into another layout. One node inside an island, in parts where a
+ * large value is reduced; a pair, SEND and RECV, where shards cross islands; and two steps where a reduction is cheaper so. */
 #include "program/lower/lowering.h"
 
 #include "plane/board/board.h"
+#include "program/graph/shape.h"
 
 /* One conversion: a value, where it goes, and what was found out about the way. */
 struct way {
@@ -91,9 +92,11 @@ static enum pw_status add_output(const struct way *way, uint32_t *ret_value, str
         return pw_low_add_value(way->low, &output, ret_value, ret_err);
 }
 
-static enum pw_status add_whole(const struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
+/* `phase`: WHOLE or PARTS. */
+static enum pw_status add_whole(const struct way *way, enum pw_transfer_phase phase, uint32_t *ret_value,
+                                struct pw_error *ret_err)
 {
-        struct pw_low_node node = node_of(way, PW_PHASE_WHOLE);
+        struct pw_low_node node = node_of(way, phase);
         uint32_t output;
         enum pw_status status = add_output(way, &output, ret_err);
 
@@ -140,62 +143,33 @@ static enum pw_status add_crossing(struct way *way, uint32_t *ret_value, struct 
         inside.island_partial = PW_REDUCE_IN_ISLAND;
         status = find_reach(&inside, ret_err);
         if (status == PW_OK)
-                status = add_whole(&inside, &way->value, ret_err);
+                status = add_whole(&inside, PW_PHASE_WHOLE, &way->value, ret_err);
         way->island_partial = PW_REDUCED_IN_ISLANDS;
         way->reach = (struct pw_reach){ .other_device = true, .other_island = true };
         return status == PW_OK ? add_pair(way, ret_value, ret_err) : status;
 }
 
-/* Is it an all-reduce, over all that is partial, of a shard that is worth two steps? Then *ret_scattered is how it lies between
- * them: split, along the axes that were partial, over a dim of which each device gets a part. */
-static bool worth_two_steps(const struct way *way, struct pw_sharding *ret_scattered)
+/* Is it an all-reduce, over all that is partial, of a shard that is worth the meetings? Each group has to lie in one island. */
+static enum pw_status goes_in_parts(const struct way *way, bool *ret_parts, struct pw_error *ret_err)
 {
         const struct pw_low_value *value = &way->low->values[way->value];
-        const uint32_t *mesh = way->low->graph->slices[value->slice].mesh;
-        struct pw_sharding completed = value->sharding;
-        uint32_t parts = 1, taken = 0; /* dims that are split */
-
-        if (value->slice != way->slice || value->shard_bytes < PW_TWO_STEP_BYTES)
-                return false;
-        for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++) {
-                if (mesh[i] < 2)
-                        continue;
-                if (completed.axis[i].layout == PW_LAYOUT_SPLIT)
-                        taken |= 1u << completed.axis[i].dim;
-                if (completed.axis[i].layout != PW_LAYOUT_PARTIAL)
-                        continue;
-                completed.axis[i] = (struct pw_axis_sharding)PW_AXIS_BROADCAST;
-                parts *= mesh[i];
-        }
-        if (parts < 2 || !pw_sharding_equal(&completed, &way->sharding, mesh))
-                return false;
-        for (uint8_t dim = 0; dim < value->dims.rank; dim++) {
-                if (taken >> dim & 1 || value->dims.dim[dim] < parts)
-                        continue;
-                *ret_scattered = value->sharding;
-                for (uint32_t i = 0; i < PW_MESH_AXES_MAX; i++)
-                        if (value->sharding.axis[i].layout == PW_LAYOUT_PARTIAL)
-                                ret_scattered->axis[i] = (struct pw_axis_sharding)PW_AXIS_SPLIT(dim);
-                return true;
-        }
-        return false;
-}
-
-/* A large all-reduce: each device reduces its part, then all gather the parts. */
-static enum pw_status add_two_steps(struct way *way, const struct pw_sharding *scattered, uint32_t *ret_value,
-                                    struct pw_error *ret_err)
-{
-        struct way scatter = *way;
+        const struct pw_slice_map *slice = &way->low->graph->slices[value->slice];
+        struct pw_spread_way groups = { .from = slice };
+        struct pw_sharding completed = pw_sharding_completed(value->sharding);
+        bool crosses;
         enum pw_status status;
 
-        scatter.sharding = *scattered;
-        status = find_reach(&scatter, ret_err);
-        if (status == PW_OK)
-                status = add_whole(&scatter, &way->value, ret_err);
-        if (status != PW_OK)
-                return status;
-        status = find_reach(way, ret_err);
-        return status == PW_OK ? add_whole(way, ret_value, ret_err) : status;
+        *ret_parts = false;
+        if (value->slice != way->slice || value->shard_bytes < PW_PARTS_BYTES ||
+            !pw_sharding_has_partial(&value->sharding, slice->mesh) ||
+            !pw_sharding_equal(&completed, &way->sharding, slice->mesh))
+                return PW_OK;
+        for (uint32_t a = 0; a < PW_MESH_AXES_MAX; a++)
+                if (slice->mesh[a] > 1 && value->sharding.axis[a].layout == PW_LAYOUT_PARTIAL)
+                        groups.axis[a] = PW_SPREAD_ALL;
+        status = pw_spread_crosses(&way->low->spreads, &groups, &crosses, ret_err);
+        *ret_parts = status == PW_OK && !crosses;
+        return status;
 }
 
 static enum pw_status no_reduction(const struct way *way, struct pw_error *ret_err)
@@ -211,7 +185,7 @@ static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error
 {
         struct pw_transfer_ends ends = ends_of(way);
         enum pw_status status = pw_transfer_check(&ends, ret_err);
-        struct pw_sharding scattered;
+        bool parts;
 
         if (status == PW_OK && reduces(way) && !pw_dtype_reduces(way->low->values[way->value].dtype, op_of(way)))
                 status = no_reduction(way, ret_err);
@@ -223,9 +197,8 @@ static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error
                 return status;
         if (way->reach.other_island)
                 return add_crossing(way, ret_value, ret_err);
-        if (worth_two_steps(way, &scattered))
-                return add_two_steps(way, &scattered, ret_value, ret_err);
-        return add_whole(way, ret_value, ret_err);
+        status = goes_in_parts(way, &parts, ret_err);
+        return status == PW_OK ? add_whole(way, parts ? PW_PHASE_PARTS : PW_PHASE_WHOLE, ret_value, ret_err) : status;
 }
 
 /* A key for what is made of `value` in a layout: equal ones have equal keys. */
@@ -302,5 +275,5 @@ enum pw_status pw_low_copy(struct pw_lowering *low, uint32_t value, uint32_t *re
 
         if (status == PW_OK)
                 status = find_reach(&way, ret_err);
-        return status == PW_OK ? add_whole(&way, ret_value, ret_err) : status;
+        return status == PW_OK ? add_whole(&way, PW_PHASE_WHOLE, ret_value, ret_err) : status;
 }

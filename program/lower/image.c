@@ -83,7 +83,7 @@ static void put_values(struct writer *writer, const struct pw_lowering *low, uin
 static void node_name(const struct pw_low_node *node, char *text, size_t bytes)
 {
         static const char *const phases[] = {
-                [PW_PHASE_WHOLE] = "", [PW_PHASE_SEND] = " send", [PW_PHASE_RECV] = " receive"
+                [PW_PHASE_WHOLE] = "", [PW_PHASE_SEND] = " send", [PW_PHASE_RECV] = " receive", [PW_PHASE_PARTS] = " in parts"
         };
         const char *kind = pw_transfer_text(node->image.transfer);
 

@@ -198,37 +198,54 @@ static enum pw_status lower_nodes(struct pw_lowering *low, struct pw_error *ret_
         return status == PW_OK ? lower_results(low, ret_err) : status;
 }
 
-/* A donated input gives its room to a result that the call which reads it last makes in place. */
-static bool can_take_room(const struct pw_lowering *low, const struct pw_low_value *result)
+/* What lies in the result's room when its writer begins: a term of a sum that is made in parts, in place of it. */
+static struct pw_low_value *term_of(const struct pw_lowering *low, struct pw_low_value *result)
 {
-        const struct pw_low_node *node = &low->nodes[result->writer];
+        const struct pw_low_node *node = &low->nodes[result->writer], *call;
+        struct pw_low_value *term;
+
+        if (node->image.kind != PW_NODE_TRANSFER || node->image.phase != PW_PHASE_PARTS)
+                return NULL;
+        term = &low->values[pw_low_inputs(low, node)[0]];
+        call = &low->nodes[term->writer];
+        if (term->last_use != result->writer || term->result != PW_NODE_NONE || !call->call || call->call->stage)
+                return NULL;
+        return term;
+}
+
+/* A donated input gives its room to what the call which reads it last makes in place: a result, or the term of one. */
+static struct pw_low_value *room_giver(const struct pw_lowering *low, const struct pw_low_value *made,
+                                       const struct pw_low_value *result)
+{
+        const struct pw_low_node *node = &low->nodes[made->writer];
         const uint32_t *inputs = pw_low_inputs(low, node);
-        const struct pw_low_value *given;
+        struct pw_low_value *given;
         uint32_t times = 0;
 
         if (node->image.kind != PW_NODE_CALL || !node->call->in_place ||
-            &low->values[pw_low_outputs(low, node)[0]] != result)
-                return false;
+            &low->values[pw_low_outputs(low, node)[0]] != made)
+                return NULL;
         given = &low->values[inputs[node->call->in_place - 1]];
         for (uint32_t i = 0; i < node->image.input_count; i++)
                 times += &low->values[inputs[i]] == given;
-        return times == 1 && given->input != PW_NODE_NONE && given->last_use == result->writer &&
-               given->dtype == result->dtype && given->slice == result->slice &&
-               pw_dims_equal(&given->dims, &result->dims) &&
-               pw_sharding_equal(&given->sharding, &result->sharding, low->graph->slices[given->slice].mesh);
+        return times == 1 && given->input != PW_NODE_NONE && low->donated[given->input] && given->last_use == made->writer &&
+                               given->dtype == result->dtype && given->slice == result->slice &&
+                               pw_dims_equal(&given->dims, &result->dims) &&
+                               pw_sharding_equal(&given->sharding, &result->sharding, low->graph->slices[given->slice].mesh)
+                       ? given
+                       : NULL;
 }
 
 static void find_donations(struct pw_lowering *low)
 {
         for (uint32_t i = 0; i < low->graph->result_count; i++) {
-                const struct pw_low_value *result = &low->values[low->results[i]];
-                struct pw_low_value *given;
-                if (!can_take_room(low, result))
+                struct pw_low_value *result = &low->values[low->results[i]], *term = term_of(low, result);
+                struct pw_low_value *given = room_giver(low, term ? term : result, result);
+                if (!given)
                         continue;
-                given = &low->values[pw_low_inputs(
-                        low, &low->nodes[result->writer])[low->nodes[result->writer].call->in_place - 1]];
-                if (low->donated[given->input])
-                        given->result = i;
+                given->result = i;
+                if (term)
+                        term->result = i;
         }
         for (uint32_t i = 0; i < low->input_count; i++)
                 low->donated[i] = low->donated[i] && low->values[low->inputs[i]].result != PW_NODE_NONE;

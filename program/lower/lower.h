@@ -11,8 +11,8 @@
 #include "plane/board/image.h"
 #include "program/graph/graph.h"
 
-/* Shards up to this many bytes (PW_MARK_BYTES) travel in the marks. From this size on an all-reduce is two nodes. */
-#define PW_TWO_STEP_BYTES (32u << 10)
+/* Shards up to PW_MARK_BYTES travel in the marks. From this size on an all-reduce goes in parts (PW_PHASE_PARTS). */
+#define PW_PARTS_BYTES (32u << 10)
 
 /* The kind of the transfer from one sharding to another: same slice or not, over islands or not: a table. */
 enum pw_transfer_kind pw_transfer_between(const struct pw_sharding *from, const uint32_t from_mesh[PW_MESH_AXES_MAX],

@@ -1,59 +1,5 @@
 /* Lowering, as text: which nodes a program becomes, where values lie, who waits for whom. */
-#include "base/memory.h"
-#include "pathways.h"
-#include "program/graph/graph_make.h"
-#include "program/image/image.h"
-#include "program/lower/lower.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static struct pw_make_slice places[3];
-
-static struct pw_graph *make(uint32_t device_count, uint32_t island_count)
-{
-        struct pw_graph *graph = pw_graph_new("test");
-
-        pw_make_slice(graph, &places[0], &(struct pw_make_slice_params){ { device_count, 0 }, 0, 0, island_count });
-        return graph;
-}
-
-/* Check, shape and lower; the graph goes. */
-static struct pw_image *lower(struct pw_graph *graph)
-{
-        struct pw_image *image = NULL;
-        struct pw_error err;
-        enum pw_status status = pw_graph_check(graph, &err);
-
-        if (status == PW_OK)
-                status = pw_make_shapes(graph, &err);
-        if (status == PW_OK)
-                status = pw_lower(graph, &image, &err);
-        if (status == PW_OK)
-                status = pw_image_check(image, graph->slices, graph->slice_count, &err);
-        if (status != PW_OK)
-                fail_msg("%s", err.text);
-        pw_graph_free(graph);
-        return image;
-}
-
-static void expect(struct pw_graph *graph, const char *expected)
-{
-        struct pw_image *image = lower(graph);
-        char *text = NULL;
-        size_t bytes;
-        FILE *file = open_memstream(&text, &bytes);
-
-        pw_image_print(image, file);
-        fclose(file);
-        assert_string_equal(text, expected);
-        free(text);
-        free(image);
-}
+#include "program/lower/lower_fixture.h"
 
 /* weights (donated), images and labels; gradient; update. */
 static struct pw_graph *make_digits(uint32_t device_count, uint32_t island_count)
@@ -109,58 +55,6 @@ static void test_digits_over_islands(void **state)
                                   "5 all-reduce send, slice 0: 4\n"
                                   "6 all-reduce receive, slice 0: 4 -> 5 i32 [65, 10] broadcast, block+2816, waits for 5\n"
                                   "7 digits/update, slice 0: 0 5 -> 6 i32 [65, 10] broadcast, result 0\n");
-}
-
-/* From 32 KiB on an all-reduce is a reduce-scatter and an all-gather, over the first dim that is long enough. */
-static void test_two_steps(void **state)
-{
-        struct pw_graph *graph = make(4, 1);
-
-        (void)state;
-        pw_make_input(graph, 0, PW_DIMS(3, 4096), PW_BROADCAST, 0);
-        PW_MAKE_CALL(graph, 0, "t/like0", PW_PARTIAL(PW_MAX), 0);
-        PW_MAKE_CALL(graph, 0, "t/like0", PW_BROADCAST, 1);
-        assert_true(pw_graph_add_result(graph, 2));
-        expect(graph, "test: peak 160768, blocks 111360\n"
-                      "0 load 0, slice 0 -> 0 i32 [3, 4096] broadcast, block+0\n"
-                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(max), block+49408\n"
-                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [3, 4096] split(1), block+98816\n"
-                      "3 all-gather, slice 0: 2 -> 3 i32 [3, 4096] broadcast, block+0\n"
-                      "4 t/like0, slice 0: 3 -> 4 i32 [3, 4096] broadcast, result 0\n");
-}
-
-/* Likewise over both axes at once: each device reduces its part of all of them. */
-static void test_two_steps_on_two_axes(void **state)
-{
-        struct pw_graph *graph = pw_graph_new("test");
-        struct pw_sharding both = { { PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_PARTIAL(PW_SUM) } };
-        struct pw_sharding rows = { { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0) } }, 
-                           partial_rows = { { PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_SPLIT(0) } };
-
-        (void)state;
-        pw_make_slice(graph, &places[0], &(struct pw_make_slice_params){ { 2, 2 }, 0, 0, 1 });
-        pw_make_input(graph, 0, PW_DIMS(3, 4096), PW_BROADCAST, 0);
-        PW_MAKE_CALL(graph, 0, "t/like0", both, 0);
-        PW_MAKE_CALL(graph, 0, "t/like0", PW_BROADCAST, 1);
-        assert_true(pw_graph_add_result(graph, 2));
-        expect(graph, "test: peak 160768, blocks 111360\n"
-                      "0 load 0, slice 0 -> 0 i32 [3, 4096] broadcast, block+0\n"
-                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(sum) x partial(sum), block+49408\n"
-                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [3, 4096] split(1) x split(1), block+98816\n"
-                      "3 all-gather, slice 0: 2 -> 3 i32 [3, 4096] broadcast, block+0\n"
-                      "4 t/like0, slice 0: 3 -> 4 i32 [3, 4096] broadcast, result 0\n");
-
-        /* A dim that is split already is left alone, so that no part moves to another column. */
-        graph = pw_graph_new("test");
-        pw_make_slice(graph, &places[0], &(struct pw_make_slice_params){ { 2, 2 }, 0, 0, 1 });
-        pw_make_input(graph, 0, PW_DIMS(8192, 4), rows, 0);
-        PW_MAKE_CALL(graph, 0, "t/like0", partial_rows, 0);
-        assert_true(pw_graph_add_result(graph, pw_make_as(graph, 1, 0, rows)));
-        expect(graph, "test: peak 197376, blocks 131584\n"
-                      "0 load 0, slice 0 -> 0 i32 [8192, 4] broadcast x split(0), block+0\n"
-                      "1 t/like0, slice 0: 0 -> 1 i32 [8192, 4] partial(sum) x split(0), block+65792\n"
-                      "2 reduce-scatter, slice 0: 1 -> 2 i32 [8192, 4] split(1) x split(0), block+0\n"
-                      "3 all-gather, slice 0: 2 -> 3 i32 [8192, 4] broadcast x split(0), result 0\n");
 }
 
 /* A chain of so many all-reduces; returns the graph. */
@@ -463,8 +357,6 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_digits),
                 cmocka_unit_test(test_digits_over_islands),
-                cmocka_unit_test(test_two_steps),
-                cmocka_unit_test(test_two_steps_on_two_axes),
                 cmocka_unit_test(test_eager),
                 cmocka_unit_test(test_waits),
                 cmocka_unit_test(test_donation_waits),

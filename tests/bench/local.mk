@@ -19,6 +19,7 @@ tests_bench_transport_bench_LDADD = $(transport_libraries)
 # What allreduce_64m is compared with, where there is Open MPI.
 if WITH_MPI
 check_DATA += tests/bench/work/allreduce_mpi
+EXTRA_tests_bench_bench_DEPENDENCIES = tests/bench/work/allreduce_mpi
 tests/bench/work/allreduce_mpi: $(srcdir)/tests/bench/work/allreduce_mpi.c
 	@$(MKDIR_P) tests/bench/work
 	$(AM_V_GEN)$(MPICC) -O2 -o $@ $(srcdir)/tests/bench/work/allreduce_mpi.c

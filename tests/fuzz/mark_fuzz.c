@@ -1,8 +1,8 @@
 /* Marks, heads of rooms and counts of a device that is not to be believed: two executors beside it come to the end of every gang,
  * with a value or a known error, and live; once it does what it should, what it wrote before is in nobody's way.
  *
- * Three devices run load, call, all-reduce, call. The third has no process at first: an input writes what that one would
- * publish. */
+ * Three devices run load, call, all-reduce, call; the all-reduce eagerly, by rooms or in parts. The third has no process at first:
+ * an input writes what that one would publish. */
 #include "executor/fixture_test.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -19,17 +19,21 @@
 #define GANGS 4u
 #define STEPS_MAX 24
 
+/* Of arrival, or of the part that it made. */
 static void any_mark(struct world *world, struct fuzz_bytes *bytes)
 {
         uint8_t how = (uint8_t)fuzz_take(bytes, 1);
         uint64_t seq = 1 + how % GANGS;
-        struct pw_mark *mark = &world->boards[LIAR]->marks[seq % PW_ORDER_LOG];
+        struct pw_device_board *board = world->boards[LIAR];
+        struct pw_mark *mark = how & 0x20 ? &board->parts.made : &board->marks[seq % PW_ORDER_LOG];
 
         mark->status = how & 0x40 ? (uint32_t)fuzz_take(bytes, 4) : (uint32_t)fuzz_take(bytes, 1) % 4;
         mark->at_ns = fuzz_take(bytes, 8);
         for (uint32_t i = 0; i < PW_MARK_BYTES; i++)
                 mark->value[i] = (uint8_t)fuzz_take(bytes, 1);
         atomic_store(&mark->seq, how & 0x80 ? fuzz_take(bytes, 8) : seq);
+        if (how & 0x10)
+                atomic_store(&board->parts.taken, seq);
 }
 
 static void any_head(struct run *run, struct fuzz_bytes *bytes)
@@ -63,6 +67,16 @@ static void any_count(struct world *world, struct fuzz_bytes *bytes)
         pw_bells_ring(world->bells, &world->bells->sleepers[LIAR].bits, how >> 3);
 }
 
+/* The all-reduce is its node 2. */
+static struct build *any_program(uint8_t how)
+{
+        struct build *build = build_failing(DEVICES, "broken/fail", 99, how & 1);
+
+        if (!(how & 1) && how & 2)
+                build->nodes[2].phase = PW_PHASE_PARTS;
+        return build;
+}
+
 /* Its process is as one that was slow: it begins with the first gang. */
 static void start_honest(struct world *world)
 {
@@ -93,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
         struct run lied, good;
 
         world_init(&world, DEVICES, 1);
-        program_init(&program, &world, build_failing(DEVICES, "broken/fail", 99, fuzz_take(&left, 1) & 1));
+        program_init(&program, &world, any_program((uint8_t)fuzz_take(&left, 1)));
         run_init(&lied, &program, &input);
         run_order_all(&lied);
         for (uint32_t d = 0; d < LIAR; d++)

@@ -128,6 +128,9 @@ tests_integration_fault_held_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/kills_test
 tests_integration_fault_kills_test_SOURCES = tests/integration/fault/kills_test.c $(integration_sources)
 tests_integration_fault_kills_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/fault/parts_test
+tests_integration_fault_parts_test_SOURCES = tests/integration/fault/parts_test.c $(integration_scene) $(integration_sources)
+tests_integration_fault_parts_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/steps_test
 tests_integration_fault_steps_test_SOURCES = tests/integration/fault/steps_test.c tests/integration/fault/places.c  \
 	tests/integration/fault/places.h $(integration_sources)

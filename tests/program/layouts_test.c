@@ -178,7 +178,7 @@ static void test_between_slices(void **state)
                         }
 }
 
-/* From 32 KiB on reductions go in two steps. */
+/* From 32 KiB on reductions go in parts. */
 static void test_large(void **state)
 {
         static const struct pw_dims large[] = { { 2, { 5, 2003 } }, { 2, { 9001, 1 } } };

@@ -31,6 +31,7 @@ struct sim {
         uint8_t ***results; /* per result and place */
         bool *done;         /* per node and device */
         bool *arrived;      /* likewise: the mark */
+        bool *made, *taken; /* likewise: of a transfer in parts */
         uint8_t (*marks)[PW_MARK_BYTES];
 };
 
@@ -145,6 +146,12 @@ static bool waits_over(const struct sim *sim, const struct pw_image_node *node)
         return true;
 }
 
+/* One gang, in which senders and receivers meet. */
+static bool is_whole(const struct pw_image_node *node)
+{
+        return node->phase == PW_PHASE_WHOLE || node->phase == PW_PHASE_PARTS;
+}
+
 /* Arrive as a sender, find the sources as a receiver. */
 static void begin_transfer(struct sim *sim, uint32_t number, const struct pw_image_node *node)
 {
@@ -158,7 +165,7 @@ static void begin_transfer(struct sim *sim, uint32_t number, const struct pw_ima
         struct pw_sim_layout output;
 
         device->source_count = device->source = 0;
-        if (node->phase == PW_PHASE_WHOLE && sends_at != NOWHERE) {
+        if (is_whole(node) && sends_at != NOWHERE) {
                 if (node->eager)
                         memcpy(sim->marks[cell(sim, device->node, number)],
                                data_of(sim, input_at(sim, node, 0), sends_at), source->shard_bytes);
@@ -173,6 +180,11 @@ static void begin_transfer(struct sim *sim, uint32_t number, const struct pw_ima
         receiver.at = output.slice->places[receives_at];
         pw_sources_part(&output.sharding, output.slice->mesh, receives_at, &receiver.part, &receiver.part_count);
         device->source_count = pw_sources(&layout, &receiver, device->places, device->groups);
+        if (node->phase == PW_PHASE_PARTS) {
+                device->source_count *= 3; /* each of them has arrived, has made a part, has taken all */
+                if (room_of(sim, output_at(sim, node, 0), receives_at) == room_of(sim, input_at(sim, node, 0), receives_at))
+                        return;
+        }
         spoil(sim, output_at(sim, node, 0), receives_at);
         /* What no source covers is partial and has its part elsewhere. Ops other than the sum keep every source. */
         for (uint64_t i = 0;
@@ -192,12 +204,12 @@ static bool take_source(struct sim *sim, uint32_t number, const struct pw_image_
         struct pw_box from_box, to_box, common;
         const void *data = node->eager ? (const void *)sim->marks[at] : data_of(sim, input_at(sim, node, 0), place);
 
-        if (node->phase == PW_PHASE_WHOLE && !sim->arrived[at])
+        if (is_whole(node) && !sim->arrived[at])
                 return false;
         pw_shard_box(&from.dims, &from.sharding, from.slice->mesh, place, &from_box);
         pw_shard_box(&to.dims, &to.sharding, to.slice->mesh, own, &to_box);
         assert_true(pw_box_meet(&from_box, &to_box, &common));
-        if (node->phase == PW_PHASE_WHOLE)
+        if (is_whole(node))
                 assert_true(pw_same_island(&from.slice->places[place], &to.slice->places[own]));
         if (first)
                 pw_box_copy(data_of(sim, output_at(sim, node, 0), own), &to_box, data, &from_box, &common,
@@ -207,6 +219,72 @@ static bool take_source(struct sim *sim, uint32_t number, const struct pw_image_
                                                &common, PW_I32, (enum pw_op)node->op),
                                  PW_OK);
         device->source++;
+        return true;
+}
+
+/* The elements of a shard that member `i` of `count` reduces. */
+struct range { uint64_t from, to; };
+static struct range part_of(uint64_t elements, uint32_t i, uint32_t count)
+{
+        return (struct range){ elements * i / count, elements * (i + 1) / count };
+}
+
+static void make_part(const struct sim *sim, const struct device *device, const struct pw_image_node *node, uint32_t own)
+{
+        uint32_t count = device->source_count / 3, self = 0;
+        struct pw_sim_layout layout = layout_of(sim, output_at(sim, node, 0));
+        uint64_t elements = pw_sim_count(&layout, own);
+        struct pw_box box = { .rank = 1, .size = { elements } };
+        pw_auto_free int32_t *sum = calloc(elements + 1, sizeof *sum);
+
+        while (device->places[self] != own)
+                self++;
+        struct range range = part_of(elements, self, count);
+        struct pw_box part = { .rank = 1, .start = { range.from }, .size = { range.to - range.from } };
+        for (uint32_t i = 0; i < count && range.from < range.to; i++) {
+                const int32_t *from = data_of(sim, input_at(sim, node, 0), device->places[i]);
+                if (!i)
+                        pw_box_copy(sum, &box, from, &box, &part, sizeof *sum);
+                else
+                        assert_int_equal(pw_box_reduce(sum, &box, from, &box, &part, PW_I32, (enum pw_op)node->op), PW_OK);
+        }
+        for (uint64_t i = range.from; i < range.to; i++)
+                data_of(sim, output_at(sim, node, 0), own)[i] = sum[i];
+}
+
+static void take_part(const struct sim *sim, const struct device *device, const struct pw_image_node *node, uint32_t own)
+{
+        uint32_t count = device->source_count / 3, i = device->source % count;
+        struct pw_sim_layout layout = layout_of(sim, output_at(sim, node, 0));
+        struct range range = part_of(pw_sim_count(&layout, own), i, count);
+
+        if (device->places[i] != own)
+                memcpy(data_of(sim, output_at(sim, node, 0), own) + range.from,
+                       data_of(sim, output_at(sim, node, 0), device->places[i]) + range.from,
+                       (range.to - range.from) * sizeof(int32_t));
+}
+
+/* One more step of a transfer in parts. False: another member has not come so far. */
+static bool step_parts(struct sim *sim, uint32_t number, const struct pw_image_node *node)
+{
+        struct device *device = &sim->devices[number];
+        uint32_t count = device->source_count / 3, own = sim->place_of[node->slice][number];
+        uint32_t place = device->places[device->source % count];
+        uint32_t peer = cell(sim, device->node, slice_of(sim, node->slice)->places[place].device);
+        const bool *has_come[] = { sim->arrived, sim->made, sim->taken };
+
+        if (!has_come[device->source / count][peer])
+                return false;
+        assert_true(pw_same_island(&slice_of(sim, node->slice)->places[place], &slice_of(sim, node->slice)->places[own]));
+        if (device->source / count == 1)
+                take_part(sim, device, node, own);
+        device->source++;
+        if (device->source == count) {
+                make_part(sim, device, node, own);
+                sim->made[cell(sim, device->node, number)] = true;
+        } else if (device->source == 2 * count) {
+                sim->taken[cell(sim, device->node, number)] = true;
+        }
         return true;
 }
 
@@ -254,7 +332,7 @@ static bool step(struct sim *sim, uint32_t number)
         if (!device->begun)
                 return begin(sim, number, node);
         if (device->source < device->source_count)
-                return take_source(sim, number, node);
+                return node->phase == PW_PHASE_PARTS ? step_parts(sim, number, node) : take_source(sim, number, node);
         sim->done[cell(sim, device->node, number)] = true;
         device->begun = false;
         device->node++;
@@ -353,6 +431,8 @@ static void sim_init(struct sim *sim)
         cells = (size_t)image->node_count * sim->device_count;
         sim->done = calloc(cells, sizeof *sim->done);
         sim->arrived = calloc(cells, sizeof *sim->arrived);
+        sim->made = calloc(cells, sizeof *sim->made);
+        sim->taken = calloc(cells, sizeof *sim->taken);
         sim->marks = calloc(cells, sizeof *sim->marks);
         sim->blocks = calloc(pw_image_block_count(image), sizeof *sim->blocks);
         sim->results = calloc(image->result_count, sizeof *sim->results);
@@ -390,6 +470,8 @@ static void sim_done(struct sim *sim)
         free(sim->results);
         free(sim->done);
         free(sim->arrived);
+        free(sim->made);
+        free(sim->taken);
         free(sim->marks);
 }
 

@@ -73,7 +73,7 @@ static void add_input(struct maker *maker)
         for (uint32_t i = 0; i < dims.rank; i++)
                 dims.dim[i] = draw(maker, 10);
         if (!draw(maker, 6))
-                dims = PW_DIMS(1 + draw(maker, 3), 4096); /* large enough for two steps */
+                dims = PW_DIMS(1 + draw(maker, 3), 4096); /* large enough for parts */
         pw_make_input(maker->graph, slice, dims, draw_sharding(maker, slice, dims.rank), 0);
 }
 
@@ -318,10 +318,41 @@ static const char *run_often(const struct pw_graph *graph, const struct pw_image
         return wrong;
 }
 
+/* The sums of what calls make in place of inputs that are donated lie there, too: as the graph's own devices run it, in parts. */
+static void in_place(uint32_t dims, uint64_t seed)
+{
+        static struct pw_make_slice places;
+        struct pw_graph *graph = pw_graph_new("t");
+        struct pw_image *image;
+        const char *wrong;
+
+        pw_make_slice(graph, &places, &(struct pw_make_slice_params){ { 4 }, 0, 0, 1 });
+        pw_make_input(graph, 0, PW_DIMS(dims), PW_BROADCAST, PW_DONATED);
+        PW_MAKE_CALL(graph, 0, "t/place0", PW_PARTIAL(PW_SUM), 0);
+        assert_true(pw_graph_add_result(graph, pw_make_as(graph, 1, 0, PW_BROADCAST)));
+        image = lower(graph, seed);
+        assert_int_equal(pw_image_node(image, 2)->phase, PW_PHASE_PARTS);
+        for (uint32_t i = 0; i < 3; i++)
+                assert_int_equal(pw_image_value(image, i)->place, PW_PLACE_RESULT);
+        wrong = run_often(graph, image, seed, 50);
+        if (wrong)
+                fail_msg("%s", wrong);
+        free(image);
+        pw_graph_free(graph);
+}
+
+static void test_in_place(void **state)
+{
+        (void)state;
+        in_place(8192, 1);
+        in_place(10001, 2);
+}
+
 static void test_random_programs(void **state)
 {
         const char *times = getenv("PW_ROOMS_PROGRAMS");
         uint64_t count = times ? strtoull(times, NULL, 10) : 1500, waits = 0, donated = 0, pairs = 0, steps = 0, credits = 0;
+        uint64_t parts = 0;
 
         (void)state;
         for (uint64_t seed = 1; seed <= count; seed++) {
@@ -338,6 +369,7 @@ static void test_random_programs(void **state)
                         waits += node->wait_count - (node->send_node != PW_NODE_NONE);
                         pairs += node->send_node != PW_NODE_NONE;
                         steps += node->island_partial == 2;
+                        parts += node->phase == PW_PHASE_PARTS;
                 }
                 for (uint32_t s = 0; s < image->stage_count; s++)
                         credits += pw_image_stage(image, s)->rooms;
@@ -346,10 +378,12 @@ static void test_random_programs(void **state)
                 free(image);
                 pw_graph_free(graph);
         }
-        print_message("%llu waits for rooms, %llu donated inputs, %llu pairs, %llu reductions in islands, %llu rooms of stages\n",
+        print_message("%llu waits for rooms, %llu donated inputs, %llu pairs, %llu reductions in islands, %llu rooms of "
+                      "stages, %llu reductions in parts\n",
                       (unsigned long long)waits, (unsigned long long)donated, (unsigned long long)pairs,
-                      (unsigned long long)steps, (unsigned long long)credits);
-        assert_true(count < 1000 || (waits > 50 && donated > 50 && pairs > 50 && steps > 20 && credits > 200));
+                      (unsigned long long)steps, (unsigned long long)credits, (unsigned long long)parts);
+        assert_true(count < 1000 ||
+                    (waits > 50 && donated > 50 && pairs > 50 && steps > 20 && credits > 200 && parts > 10));
 }
 
 /* The simulation is worth something only if it sees what lowering must prevent: without its waits an image goes wrong.
@@ -384,7 +418,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_missing_wait_is_seen),
-                cmocka_unit_test(test_random_programs),
+                cmocka_unit_test(test_in_place), cmocka_unit_test(test_random_programs),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -367,7 +367,7 @@ static bool transfer(const struct gang *gang)
 
         if (gang->node->phase == PW_PHASE_SEND)
                 return true;
-        if (gang->node->phase == PW_PHASE_WHOLE && !gang->self->marked) {
+        if (gang->node->phase != PW_PHASE_RECV && !gang->self->marked) {
                 arrive(gang);
                 gang->self->marked = true;
                 return false;

@@ -206,7 +206,7 @@ static const struct pw_dims shapes[] = {
         { 2, { 2, 2 } },     /* eager */
         { 2, { 13, 6 } },    /* uneven */
         { 2, { 3, 1 } },     /* fewer rows than devices: empty shards */
-        { 2, { 130, 67 } },  /* an all-reduce in two steps */
+        { 2, { 130, 67 } },  /* an all-reduce in parts */
 };
 #define SHAPES (sizeof shapes / sizeof *shapes)
 
