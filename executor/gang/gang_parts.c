@@ -1,10 +1,10 @@
 /* A member of an all-reduce in parts: it makes one part of the sum, in its result's room, and takes the others from theirs.
  *
- * Its group meets three times. When all have arrived, each reduces its part, and publishes that it is made. Each takes a part when
- * that is made, and publishes when it has taken all of them. And nobody leaves before all have taken what they take, for his room
- * and what he published may be written again then. Who makes none says so, and takes nothing; if one has arrived without a value
- * nobody makes any. Rooms of source and result may be the same: a part of a source is read by its maker alone, and written when that has
- * read all of them. */
+ * Its group meets three times. When all have arrived, each reduces its part, and publishes that it is made. Each takes a part
+ * when that is made, and publishes when it has taken all of them. And nobody leaves before all have taken what they take, for his
+ * room and what he published may be written again then. Who makes none says so, and takes nothing; if one has arrived without a
+ * value nobody makes any. Rooms of source and result may be the same: a part of a source is read by its maker alone, and written
+ * when that has read all of them. */
 #include "executor/gang/gang_private.h"
 
 #include "executor/collective/stream.h"

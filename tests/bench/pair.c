@@ -247,18 +247,23 @@ static void meet(struct shared *shared, uint32_t self, uint32_t round)
                 sched_yield();
 }
 
-/* Four rooms: what each has, and what each makes. Rounds begin together. */
-static void copy_rounds(struct shared *shared, uint32_t self, uint64_t bytes, uint32_t rounds)
+/* Four rooms: what each has, and what each makes. Rounds begin together. Returns the mean seconds of a round, the first one
+ * excepted, in which a process meets the pages. */
+static double copy_rounds(struct shared *shared, uint32_t self, uint64_t bytes, uint32_t rounds)
 {
         char *rooms = (char *)(shared + 1), *to = rooms + (2 + self) * bytes;
         const char *own = rooms + self * bytes, *other = rooms + (1 - self) * bytes;
+        double start = 0;
 
-        for (uint32_t round = 1; round <= rounds; round++) {
-                meet(shared, self, round);
+        for (uint32_t round = 0; round <= rounds; round++) {
+                meet(shared, self, round + 1);
+                if (round == 1)
+                        start = pw_bench_seconds();
                 memcpy(to, own, bytes / 2);
                 memcpy(to + bytes / 2, other + bytes / 2, bytes - bytes / 2);
         }
-        meet(shared, self, rounds + 1);
+        meet(shared, self, rounds + 2);
+        return (pw_bench_seconds() - start) / rounds;
 }
 
 enum pw_status pw_pair_copies(uint64_t bytes, uint32_t rounds, double *ret_seconds, struct pw_error *ret_err)
@@ -274,10 +279,7 @@ enum pw_status pw_pair_copies(uint64_t bytes, uint32_t rounds, double *ret_secon
                 copy_rounds(shared, 1, bytes, rounds);
                 _exit(0);
         }
-        double start = pw_bench_seconds();
-        if (pid > 0)
-                copy_rounds(shared, 0, bytes, rounds);
-        *ret_seconds = (pw_bench_seconds() - start) / rounds;
+        *ret_seconds = pid > 0 ? copy_rounds(shared, 0, bytes, rounds) : 0;
         if (pid > 0)
                 waitpid(pid, NULL, 0);
         munmap(shared, all);

@@ -160,7 +160,7 @@ static enum pw_status repeat(struct subject *subject, struct pw_bench_row *row, 
 enum pw_status pw_bench_allreduce(struct pw_bench_context *context, struct pw_error *ret_err)
 {
         struct pw_bench_row *row = pw_bench_row_add(context, "allreduce_64m", "ms", PW_BENCH_RATIO_AT_MOST, 1.5);
-        struct pw_bench_row *beside_mpi = pw_bench_row_add(context, "allreduce_mpi", "ms", PW_BENCH_RATIO_AT_MOST, 1.2);
+        struct pw_bench_row *beside_mpi = pw_bench_row_add(context, "allreduce_mpi", "ms", PW_BENCH_RATIO_AT_MOST, 0.67);
         struct subject subject;
         double ms;
         enum pw_status status = subject_init(&subject, context->quick ? ELEMENTS / 10 : ELEMENTS, ret_err);
