@@ -249,8 +249,7 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
                 status = pw_error_errno(ret_err, errno, "getrandom");
         if (status == PW_OK)
                 status = pw_futex_check(ret_err);
-        if (status == PW_OK)
-                status = pw_settings_devices(&daemon->settings, daemon->kind, &daemon->device_count, ret_err);
+        daemon->device_count = daemon->settings.kinds.count;
         if (status == PW_OK)
                 status = pw_operators_find(daemon->settings.operators, &daemon->operators, ret_err);
         if (status == PW_OK)
@@ -318,8 +317,8 @@ enum pw_status pw_daemon_new(struct pw_settings *settings_take, int argc, char *
                 pw_daemon_free(daemon);
                 return status;
         }
-        pw_log(&daemon->log, PW_LOG_INFO, "started host=h%u epoch=%x socket=%s devices=%s:%u islands=%u", daemon->host,
-               daemon->epoch, daemon->socket_path, daemon->kind, daemon->device_count, daemon->settings.islands);
+        pw_log(&daemon->log, PW_LOG_INFO, "started host=h%u epoch=%x socket=%s devices=%s islands=%u", daemon->host,
+               daemon->epoch, daemon->socket_path, daemon->settings.devices, daemon->settings.islands);
         warn_of_quotas(daemon);
         *ret_daemon = daemon;
         return PW_OK;

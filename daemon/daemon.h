@@ -57,7 +57,6 @@ struct pw_daemon {
         enum pw_daemon_phase phase;
         uint32_t host, epoch;
         uint64_t started_us;
-        char kind[32];            /* of the devices */
         uint32_t device_count;
         char *run_dir, *state_dir, *socket_path;
         int lock_fd;              /* of the run dir */

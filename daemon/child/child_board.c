@@ -48,7 +48,7 @@ static enum pw_status make_device(struct pw_daemon *daemon, uint32_t device, str
                 status = pw_scheduler_device_add(daemon->scheduler,
                                                  &(struct pw_device_add){ .device = device,
                                                                           .island = child->island,
-                                                                          .kind = daemon->kind,
+                                                                          .kind = daemon->settings.kinds.of[device].name,
                                                                           .capacity_bytes = daemon->settings.device_memory },
                                                  ret_err);
         return status;

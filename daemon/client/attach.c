@@ -160,7 +160,8 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
                 return status;
         fill_welcome(session, &welcome);
         if (executor) {
-                snprintf(options, sizeof options, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu", daemon->kind,
+                snprintf(options, sizeof options, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu",
+                         daemon->settings.kinds.of[hello->device].name,
                          (unsigned long long)daemon->settings.device_memory, (unsigned long long)daemon->settings.launch_delay_us,
                          (unsigned long long)daemon->settings.copy_bandwidth);
                 welcome.device_options = options;

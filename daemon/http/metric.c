@@ -239,7 +239,8 @@ static void devices_up(const struct sampling *to, const struct metric *metric)
         char labels[64];
 
         for (uint32_t i = 0; i < to->daemon->device_count; i++) {
-                snprintf(labels, sizeof labels, "device=\"h%u:%u\",kind=\"%s\"", to->daemon->host, i, to->daemon->kind);
+                snprintf(labels, sizeof labels, "device=\"h%u:%u\",kind=\"%s\"", to->daemon->host, i,
+                         to->daemon->settings.kinds.of[i].name);
                 sample(to, metric, labels, to->daemon->children.all[i].state == PW_CHILD_READY);
         }
 }

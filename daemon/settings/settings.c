@@ -24,7 +24,7 @@ static const struct pw_option items[] = {
           "Where the host's last epoch is kept. In a cluster its number, and the hosts that it knew, too. Default: "
           "/var/lib/pathways as root, else $XDG_STATE_HOME/pathways." },
         { "devices", 'd', PW_OPTION_TEXT, AT(devices), "emulated:1", "KIND:COUNT",
-          "Devices of this host: cpu or emulated, and how many." },
+          "Devices of this host: cpu or emulated, and how many. Several kinds with commas: emulated:4,cpu:2." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "1", "N", "Islands that the devices are spread over evenly." },
         { "host-memory", 'm', PW_OPTION_SIZE, AT(host_memory), "0", "SIZE",
           "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available. Never more "
@@ -173,18 +173,53 @@ static enum pw_status check_durations(const struct pw_settings *settings, struct
         return PW_OK;
 }
 
-static enum pw_status check(const struct pw_settings *settings, struct pw_error *ret_err)
+/* "KIND:COUNT" or "KIND", `length` bytes at `text`. */
+static enum pw_status add_devices(struct pw_settings *settings, const char *text, size_t length, struct pw_error *ret_err)
+{
+        struct pw_device_kinds *kinds = &settings->kinds;
+        const char *colon = memchr(text, ':', length);
+        size_t name_length = colon ? (size_t)(colon - text) : length;
+        char *end = NULL;
+        unsigned long count = colon ? strtoul(colon + 1, &end, 10) : 1;
+
+        if (!name_length || (colon && (end == colon + 1 || end != text + length)) || count < 1 ||
+            count > PW_DEVICES_MAX - kinds->count)
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "--devices \"%s\": KIND:COUNT with 1 to %u devices in all, for example emulated:4",
+                                    settings->devices, PW_DEVICES_MAX);
+        if ((name_length != 3 || memcmp(text, "cpu", 3)) && (name_length != 8 || memcmp(text, "emulated", 8)))
+                return pw_error_set(ret_err, PW_INVALID, "--devices \"%s\": the kinds are cpu and emulated, not \"%.*s\"",
+                                    settings->devices, (int)name_length, text);
+        for (; count; count--)
+                snprintf(kinds->of[kinds->count++].name, sizeof kinds->of[0].name, "%.*s", (int)name_length, text);
+        return PW_OK;
+}
+
+static enum pw_status find_devices(struct pw_settings *settings, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+        size_t length;
+
+        settings->kinds.count = 0;
+        for (const char *text = settings->devices; status == PW_OK && text; text = text[length] ? text + length + 1 : NULL) {
+                text += strspn(text, " ");
+                length = strcspn(text, ",");
+                status = add_devices(settings, text, length, ret_err);
+        }
+        return status;
+}
+
+/* And the devices are known. */
+static enum pw_status check(struct pw_settings *settings, struct pw_error *ret_err)
 {
         enum pw_log_level level;
-        char kind[32];
-        uint32_t count;
-        enum pw_status status = pw_settings_devices(settings, kind, &count, ret_err);
+        enum pw_status status = find_devices(settings, ret_err);
 
         if (status != PW_OK)
                 return status;
-        if (settings->islands < 1 || settings->islands > PW_ISLANDS_MAX || settings->islands > count)
+        if (settings->islands < 1 || settings->islands > PW_ISLANDS_MAX || settings->islands > settings->kinds.count)
                 return pw_error_set(ret_err, PW_INVALID, "--islands %u: from 1 to %u, and at most one per device (%u)",
-                                    settings->islands, PW_ISLANDS_MAX, count);
+                                    settings->islands, PW_ISLANDS_MAX, settings->kinds.count);
         if (settings->http) {
                 struct pw_http_address address;
 
@@ -277,23 +312,4 @@ void pw_settings_done(struct pw_settings *settings)
 {
         pw_options_free(&pw_settings_options, settings);
         memset(settings, 0, sizeof *settings);
-}
-
-enum pw_status pw_settings_devices(const struct pw_settings *settings, char kind[32], uint32_t *ret_count, struct pw_error *ret_err)
-{
-        const char *colon = strchr(settings->devices, ':');
-        size_t length = colon ? (size_t)(colon - settings->devices) : strlen(settings->devices);
-        char *end = NULL;
-        unsigned long count = colon ? strtoul(colon + 1, &end, 10) : 1;
-
-        if (!length || length >= 32 || (colon && (end == colon + 1 || *end)) || count < 1 || count > PW_DEVICES_MAX)
-                return pw_error_set(ret_err, PW_INVALID,
-                                    "--devices \"%s\": KIND:COUNT with 1 to %u devices, for example emulated:4", settings->devices,
-                                    PW_DEVICES_MAX);
-        memcpy(kind, settings->devices, length);
-        kind[length] = 0;
-        if (strcmp(kind, "cpu") && strcmp(kind, "emulated"))
-                return pw_error_set(ret_err, PW_INVALID, "--devices \"%s\": the kinds are cpu and emulated", settings->devices);
-        *ret_count = (uint32_t)count;
-        return PW_OK;
 }

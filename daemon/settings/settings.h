@@ -5,6 +5,10 @@
 
 #include "base/log.h"
 #include "base/option.h"
+#include "plane/board/board.h"
+
+/* The devices of a host, and the kind of each: "emulated:4,cpu:2" are six, numbered so. */
+struct pw_device_kinds { uint32_t count; struct { char name[16]; } of[PW_DEVICES_MAX]; };
 
 struct pw_settings {
         const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;
@@ -14,6 +18,7 @@ struct pw_settings {
         uint32_t islands, socket_mode, ahead, ready_fd;
         uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth, link_reserve;
         uint64_t shutdown_us, admit_us, function_limit_us, lease_us;
+        struct pw_device_kinds kinds; /* what `devices` says */
         bool new_cluster, redis_plaintext, help, version, help_mdoc, metrics_mdoc;
 };
 
@@ -27,9 +32,5 @@ void pw_settings_done(struct pw_settings *settings);
 /* Errors: PW_INVALID. */
 PW_MUST_CHECK enum pw_status pw_settings_log_level(const struct pw_settings *settings, enum pw_log_level *ret_level,
                                                    struct pw_error *ret_err);
-
-/* "emulated:4" -> kind and count. Errors: PW_INVALID. */
-PW_MUST_CHECK enum pw_status pw_settings_devices(const struct pw_settings *settings, char kind[32], uint32_t *ret_count,
-                                                 struct pw_error *ret_err);
 
 #endif
