@@ -27,7 +27,7 @@ void pw_flights_free(struct pw_flights *flights)
 
 static bool reads(const struct pw_flight *flight, const struct pw_room_head *head)
 {
-        for (uint32_t i = 0; i < flight->task.input_count; i++)
+        for (uint32_t i = 0; !flight->passes && i < flight->task.input_count; i++)
                 if (flight->heads[i] == head)
                         return true;
         return false;
@@ -35,7 +35,7 @@ static bool reads(const struct pw_flight *flight, const struct pw_room_head *hea
 
 static bool writes(const struct pw_flight *flight, const struct pw_room_head *head)
 {
-        for (uint32_t i = 0; i < flight->task.output_count; i++)
+        for (uint32_t i = 0; !flight->passes && i < flight->task.output_count; i++)
                 if (flight->heads[flight->task.input_count + i] == head)
                         return true;
         return false;
@@ -51,9 +51,10 @@ static void fail_readers(struct pw_flights *flights, const struct pw_room_head *
 
                 for (uint32_t k = 1; k < flights->count; k++) {
                         struct pw_flight *behind = flight_at(flights, k);
+                        struct pw_room_head next = pw_gang_fault_of(&behind->gang, outcome);
 
                         if (reads(behind, head))
-                                pw_gang_fault_join(&behind->fault, outcome);
+                                pw_gang_fault_join(&behind->fault, &next);
                         if (writes(behind, head))
                                 break;
                 }
@@ -68,11 +69,27 @@ static void first_begins(struct pw_launch *launch, uint64_t now_ns)
         struct pw_flights *flights = launch->flights;
         struct pw_flight *flight = flight_at(flights, 0);
 
-        flight->guard = pw_guard_make(&launch->guard_key, flight->gang.seq);
-        pw_gang_guards_set(&flight->gang, &flight->task, &flight->guard);
         flights->began_ns = now_ns;
         pw_launch_begins(launch, flight->gang.seq, now_ns);
+        if (flight->passes)
+                return;
+        flight->guard = pw_guard_make(&launch->guard_key, flight->gang.seq);
+        pw_gang_guards_set(&flight->gang, &flight->task, &flight->guard);
         atomic_store_explicit(&launch->own->running_since_ns, now_ns, memory_order_release);
+}
+
+/* It is done: the next one is the first. */
+static void publish_first(struct pw_launch *launch, enum pw_status status)
+{
+        struct pw_flights *flights = launch->flights;
+        const struct pw_flight *flight = flight_at(flights, 0);
+
+        launch->now_ns = pw_launch_clock_ns();
+        flights->first = (flights->first + 1) % PW_FLIGHTS;
+        flights->count--;
+        pw_launch_ended(launch, &flight->gang, &(struct pw_launch_span){ flights->began_ns, launch->now_ns }, status);
+        if (flights->count)
+                first_begins(launch, launch->now_ns);
 }
 
 static void end_first(struct pw_launch *launch, enum pw_status status)
@@ -93,20 +110,21 @@ static void end_first(struct pw_launch *launch, enum pw_status status)
         if (outcome.status != PW_OK)
                 fail_readers(flights, &outcome);
         pw_gang_outputs_set(&flight->gang, &outcome);
-        launch->now_ns = pw_launch_clock_ns();
-        flights->first = (flights->first + 1) % PW_FLIGHTS;
-        flights->count--;
-        pw_launch_ended(launch, &flight->gang, &(struct pw_launch_span){ flights->began_ns, launch->now_ns }, outcome.status);
-        if (flights->count)
-                first_begins(launch, launch->now_ns);
+        publish_first(launch, outcome.status);
 }
 
 void pw_flights_reap(struct pw_launch *launch)
 {
         enum pw_status status;
 
-        while (launch->flights->count && launch->given.kind->done(launch->given.handle, &status))
-                end_first(launch, status);
+        while (launch->flights->count) {
+                if (flight_at(launch->flights, 0)->passes)
+                        publish_first(launch, PW_OK);
+                else if (launch->given.kind->done(launch->given.handle, &status))
+                        end_first(launch, status);
+                else
+                        return;
+        }
 }
 
 /* Until no more than `most` are under way. */
@@ -146,6 +164,7 @@ static void fill(struct pw_flight *flight, const struct pw_exec_gang *gang)
         uint32_t inputs = node->image->input_count, outputs = node->image->output_count;
 
         flight->gang = *gang;
+        flight->passes = false;
         flight->fault = pw_gang_fault(gang, PW_OK);
         flight->task = node->task;
         flight->text[0] = 0;
@@ -207,4 +226,17 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
         if (first_run)
                 pw_flights_drain(launch);
         return true;
+}
+
+void pw_flight_pass(const struct pw_exec_gang *gang)
+{
+        struct pw_flights *flights = gang->launch->flights;
+        struct pw_flight *flight;
+
+        await(gang->launch, PW_FLIGHTS - 1);
+        flight = flight_at(flights, flights->count++);
+        flight->gang = *gang;
+        flight->passes = true;
+        if (flights->count == 1)
+                first_begins(gang->launch, pw_launch_clock_ns());
 }

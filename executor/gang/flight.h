@@ -1,4 +1,5 @@
-/* Calls that were launched on a device that does them later: from then on until they are done, in order.
+/* Calls that were launched on a device that does them later: from then on until they are done, in order. Among them are loads with
+ * nothing to do.
  *
  * A gang is launched when the others whose rooms it needs are done, and what it reads on its own device is launched, too; nobody
  * knows yet what becomes of that. Heads of its outputs say values from its launch on, for those launched behind it, and what is so
@@ -16,6 +17,7 @@
 
 struct pw_flight {
         struct pw_exec_gang gang;
+        bool passes;                  /* nothing of it is to be done, and nothing but the gang is set */
         struct pw_room_head fault;    /* status PW_OK: none; else of what it reads, which failed behind its back */
         struct pw_guard guard;
         struct pw_task task, given;   /* given: the device's until it is done; a function may spoil its own */
@@ -37,6 +39,8 @@ void pw_flights_free(struct pw_flights *flights); /* accepts NULL */
 /* Launch a call, all of whose waits are over. False: it cannot run, as *ret_outcome says; nothing is under way then.   Blocks:
  * where as many as there may be are under way; the first time of its function here, until it is done. */
 bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome);
+/* A gang of which nothing is to be done: it is done when those before it are, of which there are some. */
+void pw_flight_pass(const struct pw_exec_gang *gang);
 /* Publish those that the device has done. */
 void pw_flights_reap(struct pw_launch *launch);
 /* The same of all.   Blocks: until they are done. */

@@ -191,6 +191,41 @@ static void test_ahead(void **state)
         end(&scene);
 }
 
+/* A run that goes on with what another one makes, in place, is launched behind that one, and fails with it. */
+static void test_runs_in_a_row(void **state)
+{
+        (void)state;
+
+        for (uint32_t fails = 0; fails < 2; fails++) {
+                struct input input = { .bytes = 8, .mesh = { 1 }, .shard_count = 1, .in_place = true };
+                struct scene scene;
+                struct run next;
+
+                begin(&scene, build_chain(5));
+                if (fails)
+                        fail_from_now_on(&scene, 1);
+                run_order_all(&scene.trial.run);
+                input.shards[0] = (struct pw_run_shard){ .segment = DEVICE_SEGMENT(0), .device = 0,
+                                                         .offset = scene.trial.run.results[0][0], .bytes = pw_room_bytes(8),
+                                                         .seq = 12 };
+                run_init(&next, &scene.trial.program, &input);
+                run_order_all(&next);
+                pw_launch_turn(scene.launch);
+                assert_int_equal(spy->count, 10);
+                assert_int_equal(spy->waits, 0);
+                let(&scene, 5);
+                assert_int_equal(done_seq(&scene), 13); /* of the load, too */
+                let(&scene, 5);
+                expect_history(&scene, 1, done_seq(&scene));
+                assert_int_equal(run_head(&next, 0, 0)->status, fails ? PW_FAILED : PW_OK);
+                if (fails)
+                        assert_int_equal(run_head(&next, 0, 0)->cause_node, PW_NODE_NONE); /* it is a node of another run */
+                else
+                        assert_true(*(const double *)run_data(&next, 0, 0) == 64.0);
+                end(&scene);
+        }
+}
+
 /* No more than there may be are under way: the next one waits for the oldest. */
 static void test_most(void **state)
 {
@@ -345,10 +380,11 @@ static void test_wait(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_ahead), cmocka_unit_test(test_most),
-                                            cmocka_unit_test(test_fails_behind), cmocka_unit_test(test_room_of_another),
-                                            cmocka_unit_test(test_others_wait), cmocka_unit_test(test_settles),
-                                            cmocka_unit_test(test_wait) };
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_ahead), cmocka_unit_test(test_runs_in_a_row), cmocka_unit_test(test_most),
+                cmocka_unit_test(test_fails_behind), cmocka_unit_test(test_room_of_another), cmocka_unit_test(test_others_wait),
+                cmocka_unit_test(test_settles), cmocka_unit_test(test_wait),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

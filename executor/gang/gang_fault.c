@@ -24,6 +24,19 @@ uint64_t pw_gang_lost_before(const struct pw_launch *launch, uint32_t device)
         return seq;
 }
 
+struct pw_room_head pw_gang_fault_of(const struct pw_exec_gang *gang, const struct pw_room_head *head)
+{
+        struct pw_room_head fault = *head;
+
+        fault.status = pw_gang_status(head->status);
+        if (head->run == gang->view->run)
+                return fault;
+        fault = pw_gang_fault(gang, (enum pw_status)fault.status); /* nodes are known by number within one run only */
+        fault.cause_node = PW_NODE_NONE;
+        fault.cause_device = head->cause_device;
+        return fault;
+}
+
 bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, uint32_t device,
                       struct pw_room_head *ret_fault)
 {
@@ -39,13 +52,7 @@ bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head
         }
         if (head->status == PW_OK)
                 return true;
-        *ret_fault = *head;
-        ret_fault->status = pw_gang_status(head->status);
-        if (head->run != gang->view->run) { /* nodes are known by number within one run only */
-                *ret_fault = pw_gang_fault(gang, (enum pw_status)ret_fault->status);
-                ret_fault->cause_node = PW_NODE_NONE;
-                ret_fault->cause_device = head->cause_device;
-        }
+        *ret_fault = pw_gang_fault_of(gang, head);
         return false;
 }
 
