@@ -38,7 +38,7 @@ struct pw_launch {
         struct pw_programs programs;
         struct pw_runs runs;
         struct pw_flights *flights;     /* of a device that does calls later than they are launched; else NULL */
-        uint64_t next;                  /* seq to look at */
+        uint64_t next;                  /* seq to look at; in a gang, its own */
         uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */
         uint64_t gone;                  /* of the board: what was unmapped up to then */
         uint64_t now_ns;                /* end of the last gang, or start of this one; 0: waited since, the clock is to be read */

@@ -58,11 +58,13 @@ static void sleep_once(struct pw_launch *launch, const _Atomic uint64_t *word, u
         sleep_until(launch, word, at_least, sleepers, (int64_t)pw_launch_clock_ns() + PW_BELLS_SLEEP_NS);
 }
 
-/* What it launched may be what others wait for: it is done first. */
+/* In a gang. What it launched may be what others wait for: it is done first. */
 static void begin_wait(struct pw_launch *launch)
 {
-        if (launch->flights)
+        if (launch->flights) {
                 pw_flights_drain(launch);
+                pw_launch_begins(launch, launch->next, pw_launch_clock_ns());
+        }
         launch->now_ns = 0;
 }
 

@@ -346,7 +346,7 @@ static void test_settles(void **state)
         end(&scene);
 }
 
-/* Who waits for another has done what that one waits for. */
+/* Who waits for another has done what that one waits for, and says meanwhile in which gang it is. */
 static void test_wait(void **state)
 {
         struct build *build = build_new();
@@ -371,10 +371,16 @@ static void test_wait(void **state)
         trial_init(&trial, 2, 1, build);
         trial.world.launch_delay_us = 20000;
         world_start_all(&trial.world);
-        for (uint32_t i = 0; i < 2; i++) { /* the first time each is waited for */
-                trial_run(&trial, inputs);
-                assert_true(*(const double *)run_data(&trial.run, 0, 0) == 4.0);
-        }
+        trial_run(&trial, inputs); /* the first time each is waited for */
+        world_kill(&trial.world, 1);
+        run_init(&trial.run, &trial.program, inputs);
+        run_order_all(&trial.run);
+        world_wait(&trial.world, 0, 8);
+        WORLD_UNTIL(atomic_load(&trial.world.boards[0]->running) == 10);
+        assert_int_equal(atomic_load(&trial.world.boards[0]->done.seq), 8);
+        world_start(&trial.world, 1);
+        run_wait(&trial.run);
+        assert_true(*(const double *)run_data(&trial.run, 0, 0) == 4.0);
         trial_done(&trial);
 }
 
