@@ -23,15 +23,7 @@ void pw_flights_free(struct pw_flights *flights)
         free(flights);
 }
 
-/* --- what fails behind the back of others ------------------------------------------------------------------------------------ */
-
-static bool reads(const struct pw_flight *flight, const struct pw_room_head *head)
-{
-        for (uint32_t i = 0; !flight->passes && i < flight->task.input_count; i++)
-                if (flight->heads[i] == head)
-                        return true;
-        return false;
-}
+/* --- what is yet to be written ----------------------------------------------------------------------------------------------- */
 
 static bool writes(const struct pw_flight *flight, const struct pw_room_head *head)
 {
@@ -41,24 +33,23 @@ static bool writes(const struct pw_flight *flight, const struct pw_room_head *he
         return false;
 }
 
-/* The first of them has failed: who reads what it wrote, before another has the room, has no value to read. */
-static void fail_readers(struct pw_flights *flights, const struct pw_room_head *outcome)
+bool pw_flights_write(struct pw_flights *flights, const struct pw_room_head *head)
 {
-        const struct pw_flight *failed = flight_at(flights, 0);
+        for (uint32_t i = flights->count; i-- > 0;)
+                if (writes(flight_at(flights, i), head))
+                        return true;
+        return false;
+}
 
-        for (uint32_t i = 0; i < failed->task.output_count; i++) {
-                const struct pw_room_head *head = failed->heads[failed->task.input_count + i];
+/* Those ahead are done, and those behind it have written nothing: what it was given is as the heads say. Status PW_OK: values. */
+static struct pw_room_head fault_of(const struct pw_flight *flight)
+{
+        struct pw_room_head fault = pw_gang_fault(&flight->gang, PW_OK), next;
 
-                for (uint32_t k = 1; k < flights->count; k++) {
-                        struct pw_flight *behind = flight_at(flights, k);
-                        struct pw_room_head next = pw_gang_fault_of(&behind->gang, outcome);
-
-                        if (reads(behind, head))
-                                pw_gang_fault_join(&behind->fault, &next);
-                        if (writes(behind, head))
-                                break;
-                }
-        }
+        for (uint32_t i = 0; i < flight->task.input_count; i++)
+                if (!pw_gang_is_value(&flight->gang, flight->heads[i], flight->gang.launch->given.device, &next))
+                        pw_gang_fault_join(&fault, &next);
+        return fault;
 }
 
 /* --- the end ----------------------------------------------------------------------------------------------------------------- */
@@ -97,18 +88,16 @@ static void end_first(struct pw_launch *launch, enum pw_status status)
         struct pw_flights *flights = launch->flights;
         struct pw_flight *flight = flight_at(flights, 0);
         struct pw_call_end end = { status, flight->text, &flight->task, &flight->guard };
-        struct pw_room_head outcome;
+        struct pw_room_head fault = fault_of(flight), outcome;
 
         atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
         flight->text[sizeof flight->text - 1] = 0;
         pw_gang_tried(&flight->gang);
-        if (flight->fault.status != PW_OK) /* what it says of what it was given says nothing */
+        if (fault.status != PW_OK) /* what it says of what it was given says nothing */
                 end.status = PW_OK;
         outcome = pw_gang_call_outcome(&flight->gang, &end);
-        if (flight->fault.status != PW_OK)
-                outcome = flight->fault;
-        if (outcome.status != PW_OK)
-                fail_readers(flights, &outcome);
+        if (fault.status != PW_OK)
+                outcome = fault;
         pw_gang_outputs_set(&flight->gang, &outcome);
         publish_first(launch, outcome.status);
 }
@@ -165,7 +154,6 @@ static void fill(struct pw_flight *flight, const struct pw_exec_gang *gang)
 
         flight->gang = *gang;
         flight->passes = false;
-        flight->fault = pw_gang_fault(gang, PW_OK);
         flight->task = node->task;
         flight->text[0] = 0;
         flight->task.error_text = flight->text;
@@ -181,7 +169,7 @@ static void fill(struct pw_flight *flight, const struct pw_exec_gang *gang)
                 flight->heads[inputs + i] = pw_run_room(gang->view, &node->outputs[i]).head;
 }
 
-/* An input that is no value as its head says may be one that is yet to be written. */
+/* What is wrong with an input is said once it is known of all of them: as where each is done before the next. */
 static bool prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome)
 {
         struct pw_launch *launch = gang->launch;
@@ -199,7 +187,6 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
         struct pw_launch *launch = gang->launch;
         struct pw_flights *flights = launch->flights;
         bool first_run = !gang->node->tried;
-        struct pw_room_head value = pw_gang_fault(gang, PW_OK);
         struct pw_flight *flight;
         enum pw_status status;
 
@@ -220,7 +207,6 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
                 *ret_outcome = pw_gang_cause(gang, status, flight->text[0] ? flight->text : pw_status_text(status));
                 return false;
         }
-        pw_gang_heads_set(gang, &value);
         if (!flights->count++)
                 first_begins(launch, pw_launch_clock_ns());
         if (first_run)

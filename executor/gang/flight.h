@@ -2,9 +2,9 @@
  * nothing to do.
  *
  * A gang is launched when the others whose rooms it needs are done, and what it reads on its own device is launched, too; nobody
- * knows yet what becomes of that. Heads of its outputs say values from its launch on, for those launched behind it, and what is so
- * at its end, before it is published as done: nobody else looks earlier. One that fails fails those behind it that read what it
- * wrote.
+ * knows yet what becomes of that. Heads are written at the end of a call, before it is published as done: a process that ends
+ * leaves behind none that says a value which was not made. So what a call reads is looked at when it has ended, too, as all that
+ * was ahead of it has: it fails where that did.
  *
  * Only calls are under way, which wait for nobody: so who waits for others has them done first, and no wait is for one behind it.
  */
@@ -18,7 +18,6 @@
 struct pw_flight {
         struct pw_exec_gang gang;
         bool passes;                  /* nothing of it is to be done, and nothing but the gang is set */
-        struct pw_room_head fault;    /* status PW_OK: none; else of what it reads, which failed behind its back */
         struct pw_guard guard;
         struct pw_task task, given;   /* given: the device's until it is done; a function may spoil its own */
         struct pw_task_value *values; /* of the task: inputs, then outputs */
@@ -36,6 +35,8 @@ struct pw_flights {
 struct pw_flights *pw_flights_new(void); /* NULL: no memory */
 void pw_flights_free(struct pw_flights *flights); /* accepts NULL */
 
+/* Does a call under way write the room of this head? What the head says is of before. */
+bool pw_flights_write(struct pw_flights *flights, const struct pw_room_head *head);
 /* Launch a call, all of whose waits are over. False: it cannot run, as *ret_outcome says; nothing is under way then.   Blocks:
  * where as many as there may be are under way; the first time of its function here, until it is done. */
 bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome);

@@ -38,7 +38,7 @@ static void wait_for_all(struct pw_exec_gang *gang)
         wait_for_many(gang, node->image->behind, node->image->behind_count, gang->view->ahead_seqs);
 }
 
-void pw_gang_heads_set(const struct pw_exec_gang *gang, const struct pw_room_head *outcome)
+static void heads_set(const struct pw_exec_gang *gang, const struct pw_room_head *outcome)
 {
         struct pw_room_head head = *outcome;
 
@@ -52,7 +52,7 @@ void pw_gang_outputs_set(const struct pw_exec_gang *gang, const struct pw_room_h
 {
         struct pw_report_about about = { gang->view, gang->index, outcome };
 
-        pw_gang_heads_set(gang, outcome);
+        heads_set(gang, outcome);
         for (uint32_t i = 0; outcome->status != PW_OK && i < gang->node->image->output_count; i++)
                 pw_report_value(gang->launch, &about, gang->node->outputs[i].value);
 }

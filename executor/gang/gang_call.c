@@ -1,6 +1,7 @@
 /* A member that calls its function on rooms of its own device. */
 #include "executor/gang/gang_private.h"
 
+#include "executor/gang/flight.h"
 #include "executor/gang/guard.h"
 
 #include <stdio.h>
@@ -97,6 +98,15 @@ void pw_gang_tried(const struct pw_exec_gang *gang)
         end_if_detached(gang);
 }
 
+/* One that a call under way writes may yet become a value. */
+static bool may_be_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, struct pw_room_head *ret_fault)
+{
+        struct pw_flights *flights = gang->launch->flights;
+
+        return (flights && pw_flights_write(flights, head)) ||
+               pw_gang_is_value(gang, head, gang->launch->given.device, ret_fault);
+}
+
 bool pw_gang_call_prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome)
 {
         struct pw_program_node *node = gang->node;
@@ -105,7 +115,7 @@ bool pw_gang_call_prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_ou
         ret_outcome->status = PW_OK;
         for (uint32_t i = 0; i < node->image->input_count; i++) {
                 struct pw_place place = pw_run_room(gang->view, &node->inputs[i]);
-                if (!pw_gang_is_value(gang, place.head, gang->launch->given.device, &next))
+                if (!may_be_value(gang, place.head, &next))
                         pw_gang_fault_join(ret_outcome, &next);
                 node->input_values[i].data = place.data;
         }

@@ -24,7 +24,8 @@ uint64_t pw_gang_lost_before(const struct pw_launch *launch, uint32_t device)
         return seq;
 }
 
-struct pw_room_head pw_gang_fault_of(const struct pw_exec_gang *gang, const struct pw_room_head *head)
+/* Of who reads a room whose head says that there is no value. */
+static struct pw_room_head fault_of(const struct pw_exec_gang *gang, const struct pw_room_head *head)
 {
         struct pw_room_head fault = *head;
 
@@ -52,7 +53,7 @@ bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head
         }
         if (head->status == PW_OK)
                 return true;
-        *ret_fault = pw_gang_fault_of(gang, head);
+        *ret_fault = fault_of(gang, head);
         return false;
 }
 

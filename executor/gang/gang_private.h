@@ -28,15 +28,11 @@ uint64_t pw_gang_lost_before(const struct pw_launch *launch, uint32_t device);
 /* Is there a value in a room of `device`? If not, *ret_fault says why. */
 bool pw_gang_is_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, uint32_t device,
                       struct pw_room_head *ret_fault);
-/* The fault of who reads a room whose head says that there is no value. */
-struct pw_room_head pw_gang_fault_of(const struct pw_exec_gang *gang, const struct pw_room_head *head);
 /* Add a fault. A loss is the fault of a gang only where no input is in another error: what depends on a function that failed
  * says so. */
 void pw_gang_fault_join(struct pw_room_head *fault, const struct pw_room_head *next);
 
-/* Write the heads of its outputs. */
-void pw_gang_heads_set(const struct pw_exec_gang *gang, const struct pw_room_head *outcome);
-/* The same at its end: the daemon is told of results in error. */
+/* Write the heads of its outputs: it ends. The daemon is told of results in error. */
 void pw_gang_outputs_set(const struct pw_exec_gang *gang, const struct pw_room_head *outcome);
 
 /* Call the node's function. Returns what the heads of the outputs are to say, as the others here. */
