@@ -96,7 +96,7 @@ same_losses digits mine 2800
 # A worker that is killed, and one that is stopped.
 signal=KILL
 during once 0 killed --epochs 200
-says '^worker 1 is lost in step [0-9]+: .* its producer ended before it was ready'
+says '^worker 1 is lost in step [0-9]+: .* (its producer ended before it was ready|the object is gone)'
 says '^1 of 3 workers were lost'
 says '^accuracy 0\.9[0-9]+ on'
 same_losses digits killed 2800
@@ -117,6 +117,6 @@ same_losses whole sparse 280
 
 # A server that is killed.
 during kill_server 137 nobody --epochs 200
-says '^parameter-server: worker 2: .* its producer ended before it was ready'
+says '^parameter-server: worker 2: .* (its producer ended before it was ready|the object is gone)'
 nothing_left "a server that is lost"
 well
