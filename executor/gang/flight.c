@@ -52,6 +52,14 @@ static struct pw_room_head fault_of(const struct pw_flight *flight)
         return fault;
 }
 
+/* What the device runs: one whose input failed ahead of it on this device is not run, as where that is known before its launch. */
+static enum pw_status run(struct pw_task *task)
+{
+        struct pw_flight *flight = pw_container_of(task, struct pw_flight, given);
+
+        return fault_of(flight).status == PW_OK ? flight->gang.node->function->run(task) : PW_OK;
+}
+
 /* --- the end ----------------------------------------------------------------------------------------------------------------- */
 
 /* The first of them is what the device does from now on: those that had its rooms before are done, so its guards are set now. */
@@ -93,8 +101,6 @@ static void end_first(struct pw_launch *launch, enum pw_status status)
         atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
         flight->text[sizeof flight->text - 1] = 0;
         pw_gang_tried(&flight->gang);
-        if (fault.status != PW_OK) /* what it says of what it was given says nothing */
-                end.status = PW_OK;
         outcome = pw_gang_call_outcome(&flight->gang, &end);
         if (fault.status != PW_OK)
                 outcome = fault;
@@ -163,6 +169,8 @@ static void fill(struct pw_flight *flight, const struct pw_exec_gang *gang)
         memcpy(flight->values, node->input_values, inputs * sizeof *flight->values);
         memcpy(flight->values + inputs, node->output_values, outputs * sizeof *flight->values);
         flight->given = flight->task;
+        flight->function = *gang->node->function;
+        flight->function.run = run;
         for (uint32_t i = 0; i < inputs; i++)
                 flight->heads[i] = pw_run_room(gang->view, &node->inputs[i]).head;
         for (uint32_t i = 0; i < outputs; i++)
@@ -201,7 +209,7 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
         if (!reserve(flight, gang->node->image->input_count + gang->node->image->output_count))
                 pw_launch_die(launch, &(struct pw_error){ PW_NO_MEMORY, "no memory for a call" });
         fill(flight, gang);
-        status = launch->given.kind->launch(launch->given.handle, gang->node->function, &flight->given);
+        status = launch->given.kind->launch(launch->given.handle, &flight->function, &flight->given);
         if (status != PW_OK) {
                 pw_flights_settle(gang);
                 *ret_outcome = pw_gang_cause(gang, status, flight->text[0] ? flight->text : pw_status_text(status));

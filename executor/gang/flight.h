@@ -3,8 +3,8 @@
  *
  * A gang is launched when the others whose rooms it needs are done, and what it reads on its own device is launched, too; nobody
  * knows yet what becomes of that. Heads are written at the end of a call, before it is published as done: a process that ends
- * leaves behind none that says a value which was not made. So what a call reads is looked at when it has ended, too, as all that
- * was ahead of it has: it fails where that did.
+ * leaves behind none that says a value which was not made. So what a call reads is looked at when it begins, too, as all that was
+ * ahead of it has ended: it is not run, and fails, where that did.
  *
  * Only calls are under way, which wait for nobody: so who waits for others has them done first, and no wait is for one behind it.
  */
@@ -20,6 +20,7 @@ struct pw_flight {
         bool passes;                  /* nothing of it is to be done, and nothing but the gang is set */
         struct pw_guard guard;
         struct pw_task task, given;   /* given: the device's until it is done; a function may spoil its own */
+        struct pw_function function;  /* the node's, that is run where it has values to read */
         struct pw_task_value *values; /* of the task: inputs, then outputs */
         const struct pw_room_head **heads; /* likewise */
         uint32_t value_capacity, head_capacity;

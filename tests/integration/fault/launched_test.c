@@ -78,7 +78,24 @@ static struct pw_future *put(struct it_host *host, double number)
         return future;
 }
 
-/* The first that is launched is the last that is read. All are called before, where they do not fail. */
+/* All are called first where they do not fail, which is not ahead of each other. */
+static void compile_and_fail(struct it_host *host, struct pw_program *program, const char *texts)
+{
+        it_ok(pw_compile(program, IT_ERR));
+        for (int i = 0; i < 2; i++) {
+                struct pw_future *input = put(host, i), *result = it_run_1(program, input);
+
+                if (i == 0)
+                        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+                else
+                        it_fails_with(result, PW_FAILED, texts);
+                pw_unref(result);
+                pw_unref(input);
+        }
+        pw_program_free(program);
+}
+
+/* The first that is launched is the last that is read. */
 static void first_input_is_named(void **state)
 {
         struct it_host *host = *state;
@@ -89,18 +106,21 @@ static void first_input_is_named(void **state)
         struct pw_value *read = pw_call(program, slice, "broken/picky", PW_ARGS(call(program, slice, value)), PW_BROADCAST);
 
         pw_result(program, pw_call(program, slice, "pw/add", PW_ARGS(read, launched), PW_BROADCAST));
-        it_ok(pw_compile(program, IT_ERR));
-        for (int i = 0; i < 2; i++) {
-                struct pw_future *input = put(host, i), *result = it_run_1(program, input);
+        compile_and_fail(host, program, "broken/picky|was given 2");
+        pw_slice_close(slice);
+}
 
-                if (i == 0)
-                        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
-                else
-                        it_fails_with(result, PW_FAILED, "broken/picky|was given 2");
-                pw_unref(result);
-                pw_unref(input);
-        }
-        pw_program_free(program);
+/* What a call left behind that failed is not for others. */
+static void nothing_runs_on_what_failed(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/grim");
+        struct pw_value *value = pw_input(program, slice, PW_F64, DIMS, PW_BROADCAST, 0);
+
+        value = pw_call(program, slice, "broken/picky", PW_ARGS(value), PW_BROADCAST);
+        pw_result(program, pw_call(program, slice, "broken/grim", PW_ARGS(value), PW_BROADCAST));
+        compile_and_fail(host, program, "broken/picky|was given 1");
         pw_slice_close(slice);
 }
 
@@ -109,7 +129,8 @@ static int setup(void **state) { return it_setup_with(state, IT_ARGS("--devices"
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(made_in_place_and_lost, setup, it_teardown),
-                                            cmocka_unit_test_setup_teardown(first_input_is_named, setup, it_teardown) };
+                                            cmocka_unit_test_setup_teardown(first_input_is_named, setup, it_teardown),
+                                            cmocka_unit_test_setup_teardown(nothing_runs_on_what_failed, setup, it_teardown) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
  *   fork   forks a process that tries to write the output; fails unless that ends by SIGSEGV
  *   over   writes one byte past its last output   far   writes 4 KiB past it
  *   term   SIGTERM to itself                     stop   SIGSTOP to itself; its time limit is 200 ms
- *   picky  returns an error, unless the f64 that it is given first is 0
+ *   picky  returns an error, unless the f64 that it is given first is 0;   grim  SIGSEGV then
  *   unready   returns PW_NOT_READY, which is no error
  *   says   returns the status that its parameters say, struct says, and so does its shape function unless that is 0
  *   spoil  blocks all signals, ignores those of children, changes directory and umask
@@ -61,7 +61,15 @@ static enum pw_status picky(struct pw_task *task)
 {
         double given = *(const double *)pw_task_in(task, 0);
 
-        return given ? pw_task_fail(task, "was given %g", given) : pass(task);
+        pass(task);
+        return given ? pw_task_fail(task, "was given %g", given) : PW_OK;
+}
+
+static enum pw_status grim(struct pw_task *task)
+{
+        if (*(const double *)pw_task_in(task, 0))
+                raise(SIGSEGV);
+        return pass(task);
 }
 
 static enum pw_status unready(struct pw_task *task) { return is_my_turn(task) ? PW_NOT_READY : pass(task); }
@@ -393,6 +401,7 @@ static enum pw_status shapeless(struct pw_task *task) { return pass(task); }
 PW_MODULE("broken",
           PW_FUNCTION(fail, .shape = shape),
           PW_FUNCTION(picky, .shape = shape),
+          PW_FUNCTION(grim, .shape = shape),
           PW_FUNCTION(unready, .shape = shape),
           PW_FUNCTION(says, .shape = shape_says),
           PW_FUNCTION(crash, .shape = shape),
