@@ -29,8 +29,9 @@
 #define PW_DEVICES_MAX 64u /* of one host: a bit each */
 #define PW_ISLANDS_MAX 16u /* of one host */
 #define PW_EXIT_DETACHED 76 /* of an executor: a function, or its module as it was loaded, closed the connection to the daemon */
-/* of an executor: a function wrote past the room of an output, so nothing in the device's memory can be trusted */
-#define PW_EXIT_OVERRUN 77
+/* of an executor: a function wrote past the room of an output, so nothing in the device's memory can be trusted. Not 77, which
+ * says of a test that it was skipped */
+#define PW_EXIT_OVERRUN 75
 #define PW_ISLAND_BOARD_BYTES (UINT64_C(1) << 32) /* virtual */
 
 /* --- island board -------------------------------------------------------------------------------------------------- */
