@@ -124,7 +124,7 @@ static void nothing_runs_on_what_failed(void **state)
         pw_slice_close(slice);
 }
 
-static int setup(void **state) { return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--launch-delay", "300ms")); }
+static int setup(void **state) { return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--launch-delay", "1s")); }
 
 int main(void)
 {
