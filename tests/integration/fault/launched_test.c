@@ -124,13 +124,46 @@ static void nothing_runs_on_what_failed(void **state)
         pw_slice_close(slice);
 }
 
-static int setup(void **state) { return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--launch-delay", "1s")); }
+/* Runs that wait for nothing: one node of several of them is under way, each with rooms of its own. */
+static void runs_of_one_node_at_once(void **state)
+{
+        static const struct { double value; uint64_t dtype, rank, dim; } fill = { 3, PW_F64, 1, 64 };
+        struct pw_call_params params = { .params = &fill, .params_bytes = sizeof fill };
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/filled");
+        struct pw_value *value = pw_call_with(program, slice, "pw/fill", PW_NO_ARGS, PW_BROADCAST, &params);
+        struct pw_future *results[16];
+
+        pw_result(program, call(program, slice, call(program, slice, value)));
+        it_ok(pw_compile(program, IT_ERR));
+        for (int i = 0; i < 16; i++)
+                it_ok(pw_run(program, PW_NO_FUTURES, &results[i], IT_ERR));
+        for (int i = 0; i < 16; i++) {
+                struct pw_view view;
+
+                it_ok(pw_get(results[i], IT_LONG, &view, IT_ERR));
+                assert_true(((const double *)view.data)[63] == 12);
+                pw_view_done(&view);
+                pw_unref(results[i]);
+        }
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* So long that it is seen to be under way. */
+static int setup_long(void **state) { return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--launch-delay", "1s")); }
+
+static int setup_short(void **state) { return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--launch-delay", "3ms")); }
+
+static int setup(void **state) { return it_setup_with(state, IT_ARGS("--devices", "emulated:1", "--launch-delay", "300ms")); }
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(made_in_place_and_lost, setup, it_teardown),
+        const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(made_in_place_and_lost, setup_long, it_teardown),
                                             cmocka_unit_test_setup_teardown(first_input_is_named, setup, it_teardown),
-                                            cmocka_unit_test_setup_teardown(nothing_runs_on_what_failed, setup, it_teardown) };
+                                            cmocka_unit_test_setup_teardown(nothing_runs_on_what_failed, setup, it_teardown),
+                                            cmocka_unit_test_setup_teardown(runs_of_one_node_at_once, setup_short, it_teardown) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
