@@ -52,7 +52,8 @@ static struct pw_room_head fault_of(const struct pw_flight *flight)
         return fault;
 }
 
-/* What the device runs: one whose input failed ahead of it on this device is not run, as where that is known before its launch. */
+/* What the device runs: one whose input failed ahead of it on this device is not run, as where that is known before its launch. (A
+ * device that begins by itself cannot ask: its functions will have to bear what one that failed left behind.) */
 static enum pw_status run(struct pw_task *task)
 {
         struct pw_flight *flight = pw_container_of(task, struct pw_flight, given);
