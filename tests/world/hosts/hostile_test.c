@@ -284,7 +284,7 @@ static void play_seed(uint64_t seed)
         play = &one;
         play->refuses = !play_below(4);
         play->slow = play_below(2); /* it lies rarely, so that runs come further */
-        capacity = 16384 + 2048 * play_below(8); /* a run of the largest fits */
+        capacity = (128 + 16 * play_below(8)) / 3 * pw_room_bytes(64 * sizeof(int32_t)); /* a run of the largest fits */
         for (uint32_t at = 0; at < PLAY_HOSTS; at++)
                 play_begin_host(at, capacity, play_below(2));
         for (uint32_t p = 0; p < PLAY_PROGRAMS; p++) {
