@@ -9,6 +9,7 @@
  */
 #include "executor/device/kinds.h"
 
+#include "base/list.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 #define LATE_MAX_NS (NS_PER_S / 100)
 
 struct launched {
-        struct launched *next;
+        struct pw_list link;
         const struct pw_function *function;
         struct pw_task *task;
 };
@@ -29,8 +30,8 @@ struct launched {
 struct pw_exec_device {
         struct pw_task_services services;
         uint64_t launch_delay_ns, copy_bandwidth;
-        struct launched *first, *last, *spare; /* under way, and to be used again */
-        uint64_t first_ns;   /* the end of the first one's delay */
+        struct pw_list under_way, spare; /* spare: to be used again */
+        uint64_t first_ns;   /* the end of the delay of the first under way */
         uint64_t planned_ns; /* the end of the last delay, or when the input came; 0: the queue was empty since */
         uint64_t late_ns;    /* how far the clock is behind the host's */
         uint64_t told_ns;    /* when the last work ended, as others were told: nothing begins before */
@@ -92,6 +93,8 @@ static enum pw_status emulated_open(const struct pw_device_params *params, struc
 
         if (!device)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
+        pw_list_init(&device->under_way);
+        pw_list_init(&device->spare);
         device->services.sleep_us = emulated_sleep_us;
         device->launch_delay_ns = limited_ns(params->launch_delay_us, 1000);
         device->copy_bandwidth = params->copy_bandwidth;
@@ -99,20 +102,18 @@ static enum pw_status emulated_open(const struct pw_device_params *params, struc
         return PW_OK;
 }
 
-static void free_all(struct launched *first)
+static void free_all(struct pw_list *all)
 {
-        while (first) {
-                struct launched *next = first->next;
+        struct launched *launched;
 
-                free(first);
-                first = next;
-        }
+        pw_list_each(all, launched, struct launched, link)
+                free(launched);
 }
 
 static void emulated_close(struct pw_exec_device *device)
 {
-        free_all(device->first);
-        free_all(device->spare);
+        free_all(&device->under_way);
+        free_all(&device->spare);
         free(device);
 }
 
@@ -128,42 +129,40 @@ static enum pw_status emulated_launch(struct pw_exec_device *device, const struc
         task->services = &device->services;
         if (!device->launch_delay_ns)
                 return function->run(task);
-        launched = device->spare;
-        if (launched)
-                device->spare = launched->next;
-        else
-                launched = malloc(sizeof *launched);
+        launched = pw_list_empty(&device->spare) ? malloc(sizeof *launched) : pw_list_first(&device->spare, struct launched, link);
         if (!launched)
                 return PW_NO_MEMORY;
-        *launched = (struct launched){ NULL, function, task };
-        if (device->first)
-                device->last->next = launched;
-        else
-                device->first = launched;
-        if (device->first == launched)
+        if (!pw_list_empty(&device->spare))
+                pw_list_remove(&launched->link);
+        *launched = (struct launched){ .function = function, .task = task };
+        pw_list_init(&launched->link);
+        if (pw_list_empty(&device->under_way))
                 device->first_ns = end_of(device, device->launch_delay_ns, now_ns());
-        device->last = launched;
+        pw_list_append(&device->under_way, &launched->link);
         return PW_OK;
 }
 
 static bool emulated_done(struct pw_exec_device *device, enum pw_status *ret_status)
 {
-        struct launched *launched = device->first;
+        struct launched *launched;
         uint64_t now;
 
-        if (!launched || (now = now_ns()) < device->first_ns)
+        if (pw_list_empty(&device->under_way) || (now = now_ns()) < device->first_ns)
                 return false;
+        launched = pw_list_first(&device->under_way, struct launched, link);
         plan(device, device->first_ns, now);
         *ret_status = launched->function->run(launched->task);
-        device->first = launched->next;
-        launched->next = device->spare;
-        device->spare = launched;
-        if (device->first)
+        pw_list_remove(&launched->link);
+        pw_list_append(&device->spare, &launched->link);
+        if (!pw_list_empty(&device->under_way))
                 device->first_ns = end_of(device, device->launch_delay_ns, now_ns());
         return true;
 }
 
-static uint64_t emulated_next_ns(struct pw_exec_device *device) { return device->first ? device->first_ns : UINT64_MAX; }
+static uint64_t emulated_next_ns(struct pw_exec_device *device)
+{
+        return pw_list_empty(&device->under_way) ? UINT64_MAX : device->first_ns;
+}
 
 static void emulated_moved(struct pw_exec_device *device, uint64_t bytes)
 {

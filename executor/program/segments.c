@@ -158,6 +158,8 @@ enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_se
         if (status != PW_OK)
                 return status;
         lent->used = gang;
-        *ret_at = lent->map.base + part->offset;
-        return check(lent->map.bytes, part, ret_err);
+        status = check(lent->map.bytes, part, ret_err);
+        if (status == PW_OK)
+                *ret_at = lent->map.base + part->offset;
+        return status;
 }

@@ -74,7 +74,7 @@ static void test_parts_on_two_axes(void **state)
 {
         struct pw_graph *graph = pw_graph_new("test");
         struct pw_sharding both = { { PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_PARTIAL(PW_SUM) } };
-        struct pw_sharding rows = { { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0) } }, 
+        struct pw_sharding rows = { { PW_AXIS_BROADCAST, PW_AXIS_SPLIT(0) } },
                            partial_rows = { { PW_AXIS_PARTIAL(PW_SUM), PW_AXIS_SPLIT(0) } };
 
         (void)state;
