@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define PW_MODULE_ABI 3u
+#define PW_MODULE_ABI 4u
 #define PW_TASK_ARGS_MAX 256 /* inputs of a call; as many outputs */
 
 /* One shard of an input or output, as a function sees it. */
@@ -45,15 +45,31 @@ struct pw_task {
         uint32_t mesh[PW_MESH_AXES_MAX];   /* sizes of the axes; 1 where there is none */
         uint32_t coords[PW_MESH_AXES_MAX]; /* of this shard */
         uint32_t device;                   /* number of the device on its host */
-        void *stream;                      /* of the device, where its kind has such; NULL on cpu and emulated ones */
+        void *stream;                      /* of a GPU, a CUstream; NULL on cpu and emulated devices */
+        uint32_t *fault;                   /* of a GPU: the address there of a word that is 0 when the function's kernels begin;
+                                              the call fails with what they leave in it (pw_function.faults) */
         char *error_text;                  /* room for a sentence, used when the function returns an error */
         uint64_t error_text_bytes;
         const struct pw_task_services *services; /* what the executor does for the function */
 };
 
+/* A kernel of the module's own code. */
+struct pw_kernel {
+        const char *code, *name;        /* of the module's table; of the kernel in it, `extern "C"` */
+        uint32_t grid[3], block[3];     /* 0 is 1 */
+        uint32_t shared_bytes;
+        uint32_t arg_count;
+        const void *const *args;        /* where its arguments are, as many as it takes */
+};
+
+/* What has a status returns PW_OK, or what the function is to return then: the sentence is there. */
 struct pw_task_services {
         /* Occupy the device for `us` microseconds, as its kind does (an emulated device plans, it does not burn a core). */
         void (*sleep_us)(struct pw_task *task, uint64_t us);
+        /* Of a GPU alone, elsewhere PW_UNSUPPORTED; each is done there behind what was asked for before.   Blocks: never, but for
+         * the first kernel of a code. */
+        enum pw_status (*launch)(struct pw_task *task, const struct pw_kernel *kernel);
+        enum pw_status (*copy)(struct pw_task *task, void *to, const void *from, uint64_t bytes); /* both are there */
 };
 
 static inline const void *pw_task_in(const struct pw_task *task, uint32_t i) { return task->inputs[i].data; }
@@ -121,11 +137,24 @@ static inline enum pw_status pw_shape_as_input_0(struct pw_shape_task *task)
 
 struct pw_function {
         const char *name;
-        enum pw_status (*run)(struct pw_task *task);
+        enum pw_status (*run)(struct pw_task *task); /* on cpu and emulated devices; NULL: it does not run there */
         enum pw_status (*shape)(struct pw_shape_task *task);
         uint64_t time_limit_us; /* 0: none */
         uint32_t in_place;      /* 1 + the input whose room output 0 may take, for donated inputs: same dtype and dims, and the
                                    function reads element i of it before it writes element i; 0: none */
+        /* The same on a GPU, by kernels that it launches: the data of the task are addresses there, it waits for nothing and reads
+         * nothing. What it launches may run where an input turns out to be in error: nobody sees its outputs then, and kernels
+         * must bear any bytes. NULL: it does not run on GPUs. */
+        enum pw_status (*cuda)(struct pw_task *task);
+        const char *const *faults; /* what is wrong where the fault word is 1, 2, ..., `fault_count` */
+        uint32_t fault_count;
+};
+
+/* Code of a GPU: PTX (text that ends in a 0, which counts), a cubin or a fatbin. */
+struct pw_code {
+        const char *name;
+        const void *image;
+        uint64_t bytes;
 };
 
 struct pw_module {
@@ -133,6 +162,8 @@ struct pw_module {
         uint32_t function_count;
         const char *name;
         const struct pw_function *functions;
+        const struct pw_code *codes;
+        uint32_t code_count;
 };
 
 #define PW_MODULE_SYMBOL "pw_module_table"
@@ -144,10 +175,14 @@ struct pw_module {
 #endif
 
 #define PW_FUNCTION(function, ...) { .name = #function, .run = (function), __VA_ARGS__ }
-#define PW_MODULE(module_name, ...)                                                                                    \
+#define PW_MODULE(module_name, ...) PW_MODULE_TABLE(module_name, NULL, 0, __VA_ARGS__)
+/* The same with code of GPUs: `code`, an array of struct pw_code. */
+#define PW_MODULE_WITH(module_name, code, ...) PW_MODULE_TABLE(module_name, code, sizeof(code) / sizeof(code)[0], __VA_ARGS__)
+#define PW_MODULE_TABLE(module_name, code, count, ...)                                                                 \
         static const struct pw_function pw_module_functions[] = { __VA_ARGS__ };                                       \
         PW_MODULE_LINKAGE __attribute__((visibility("default"))) const struct pw_module pw_module_table = {            \
-                PW_MODULE_ABI, sizeof pw_module_functions / sizeof pw_module_functions[0], module_name, pw_module_functions }
+                PW_MODULE_ABI, sizeof pw_module_functions / sizeof pw_module_functions[0], module_name,                \
+                pw_module_functions, code, count }
 
 #ifdef __cplusplus
 }

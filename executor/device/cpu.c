@@ -2,6 +2,7 @@
 #include "executor/device/kinds.h"
 
 #include "base/memory.h"
+#include "executor/device/hostly.h"
 
 #include <errno.h>
 #include <time.h>
@@ -25,7 +26,7 @@ static enum pw_status cpu_open(const struct pw_device_params *params, struct pw_
 
         if (!device)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
-        device->services.sleep_us = cpu_sleep_us;
+        device->services = (struct pw_task_services){ cpu_sleep_us, pw_hostly_launch, pw_hostly_copy };
         *ret_device = device;
         return PW_OK;
 }

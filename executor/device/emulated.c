@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "base/memory.h"
+#include "executor/device/hostly.h"
 
 #include <errno.h>
 #include <time.h>
@@ -95,7 +96,7 @@ static enum pw_status emulated_open(const struct pw_device_params *params, struc
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
         pw_list_init(&device->under_way);
         pw_list_init(&device->spare);
-        device->services.sleep_us = emulated_sleep_us;
+        device->services = (struct pw_task_services){ emulated_sleep_us, pw_hostly_launch, pw_hostly_copy };
         device->launch_delay_ns = limited_ns(params->launch_delay_us, 1000);
         device->copy_bandwidth = params->copy_bandwidth;
         *ret_device = device;

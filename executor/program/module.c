@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #define FUNCTIONS_MAX 65536u
+#define CODES_MAX 256u
 
 struct pw_loaded_module {
         struct pw_list link;
@@ -95,8 +96,35 @@ void pw_module_release(struct pw_loaded_module *module)
         shed(module->modules);
 }
 
+static enum pw_status function_check(const struct pw_module *table, uint32_t i, struct pw_error *ret_err)
+{
+        const struct pw_function *function = &table->functions[i];
+
+        if (!function->name || !(function->run || function->cuda) || !function->shape)
+                return pw_error_set(ret_err, PW_BAD_MODULE,
+                                    "module %s: function %" PRIu32 " (%s) lacks a name, a function or a shape function",
+                                    table->name, i, function->name ? function->name : "unnamed");
+        for (uint32_t f = 0; f < function->fault_count; f++)
+                if (!function->faults || !function->faults[f])
+                        return pw_error_set(ret_err, PW_BAD_MODULE, "module %s: function %s has no sentence for fault %" PRIu32,
+                                            table->name, function->name, f + 1);
+        return PW_OK;
+}
+
+static enum pw_status code_check(const struct pw_module *table, uint32_t i, struct pw_error *ret_err)
+{
+        const struct pw_code *code = &table->codes[i];
+
+        if (code->name && code->image && code->bytes)
+                return PW_OK;
+        return pw_error_set(ret_err, PW_BAD_MODULE, "module %s: code %" PRIu32 " (%s) lacks a name or an image", table->name, i,
+                            code->name ? code->name : "unnamed");
+}
+
 enum pw_status pw_module_check(const struct pw_module *table, const char *name, struct pw_error *ret_err)
 {
+        enum pw_status status = PW_OK;
+
         if (table->abi != PW_MODULE_ABI)
                 return pw_error_set(ret_err, PW_BAD_MODULE, "module %s has ABI %" PRIu32 ", this executor has %u: rebuild it", name,
                                     table->abi, PW_MODULE_ABI);
@@ -106,13 +134,14 @@ enum pw_status pw_module_check(const struct pw_module *table, const char *name, 
         if (table->function_count > FUNCTIONS_MAX || (table->function_count && !table->functions))
                 return pw_error_set(ret_err, PW_BAD_MODULE, "module %s says that it has %" PRIu32 " functions%s", name,
                                     table->function_count, table->functions ? "" : ", and no table of them");
-        for (uint32_t i = 0; i < table->function_count; i++)
-                if (!table->functions[i].name || !table->functions[i].run || !table->functions[i].shape)
-                        return pw_error_set(ret_err, PW_BAD_MODULE,
-                                            "module %s: function %" PRIu32 " (%s) lacks a name, a function or a "
-                                            "shape function",
-                                            name, i, table->functions[i].name ? table->functions[i].name : "unnamed");
-        return PW_OK;
+        if (table->code_count > CODES_MAX || (table->code_count && !table->codes))
+                return pw_error_set(ret_err, PW_BAD_MODULE, "module %s says that it has %" PRIu32 " codes of GPUs%s", name,
+                                    table->code_count, table->codes ? "" : ", and no table of them");
+        for (uint32_t i = 0; i < table->function_count && status == PW_OK; i++)
+                status = function_check(table, i, ret_err);
+        for (uint32_t i = 0; i < table->code_count && status == PW_OK; i++)
+                status = code_check(table, i, ret_err);
+        return status;
 }
 
 /* dlopen() names the file that it was given, here a descriptor. Its copy is called as the file that it was made of. */

@@ -238,9 +238,12 @@ enum pw_status pw_program_function_find(struct pw_programs *programs, struct pw_
 
         if (pw_modules_find(programs->modules, pw_image_text(image, function->module), slash ? slash + 1 : name, function->digest,
                             &found, &fault) == PW_OK) {
-                node->function = found.function;
                 node->module = found.module;
-                return PW_OK;
+                if (found.function->run) {
+                        node->function = found.function;
+                        return PW_OK;
+                }
+                pw_error_set(&fault, PW_UNSUPPORTED, "%s runs on GPUs alone, and device %u is none", name, programs->device);
         }
         node->fault = malloc(sizeof fault);
         if (!node->fault)

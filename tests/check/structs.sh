@@ -23,7 +23,7 @@ same headers "$work/header" "man/*.3" "$work/manual"
 
 # shellcheck disable=SC2086
 cat $public_headers | grep -oE '^#define PW_[A-Z0-9_]+|^ +PW_[A-Z0-9_]+ =|\bPW_(SUM|MAX|MIN|PROD)\b' | grep -oE 'PW_[A-Z0-9_]+' | sort -u |
-        grep -vxE 'PW_(COUNT_OF|DTYPE_ENUM|DTYPE_MAP|STATUS_ENUM|STATUS_MAP|MUST_CHECK|MODULE_LINKAGE|MODULE_SYMBOL)' >"$work/macros"
+        grep -vxE 'PW_(COUNT_OF|DTYPE_ENUM|DTYPE_MAP|STATUS_ENUM|STATUS_MAP|MUST_CHECK|MODULE_LINKAGE|MODULE_SYMBOL|MODULE_TABLE)' >"$work/macros"
 while read -r macro; do
         grep -qE "\\b$macro\\b" man/*.3 || bad "$macro is on no page"
 done <"$work/macros"

@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)
         uint8_t head = (uint8_t)fuzz_take(&bytes, 1);
         uint32_t there = head % FUNCTIONS;
         struct pw_function *functions = calloc(there + 1, sizeof *functions); /* none behind the last */
-        struct pw_module table = { (uint32_t)fuzz_take(&bytes, 1), there, names[head >> 6], functions };
+        struct pw_code code = { NULL, NULL, 0 };
+        struct pw_module table = { (uint32_t)fuzz_take(&bytes, 1), there, names[head >> 6], functions, &code, 0 };
         struct pw_error err;
 
         if (!functions)
@@ -25,9 +26,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)
         for (uint32_t i = 0; i < there; i++) {
                 uint8_t kind = (uint8_t)fuzz_take(&bytes, 1);
 
-                functions[i] =
-                        (struct pw_function){ names[kind & 3], kind & 4 ? NULL : run, kind & 8 ? NULL : shape, 0, kind >> 4 };
+                functions[i] = (struct pw_function){ .name = names[kind & 3], .run = kind & 4 ? NULL : run,
+                                                     .shape = kind & 8 ? NULL : shape, .cuda = kind & 16 ? run : NULL,
+                                                     .in_place = kind >> 4, .fault_count = kind >> 7 };
         }
+        code = (struct pw_code){ names[head & 3], head & 4 ? data : NULL, head & 8 };
+        table.code_count = head & 1;
         if (head & 0x20) {
                 table.functions = NULL;
                 table.function_count = (uint32_t)fuzz_take(&bytes, 4);
@@ -36,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t count)
         }
         if (pw_module_check(&table, "mine", &err) == PW_OK)
                 for (uint32_t i = 0; i < table.function_count; i++)
-                        assert(table.functions[i].name && table.functions[i].run && table.functions[i].shape);
+                        assert(table.functions[i].name && (table.functions[i].run || table.functions[i].cuda) &&
+                               table.functions[i].shape && !table.functions[i].fault_count);
         free(functions);
         return 0;
 }

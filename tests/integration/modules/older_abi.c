@@ -10,4 +10,6 @@ static enum pw_status nop(struct pw_task *task)
 static const struct pw_function functions[] = { PW_FUNCTION(nop, .shape = pw_shape_as_input_0) };
 
 __attribute__((visibility("default"))) extern const struct pw_module pw_module_table;
-const struct pw_module pw_module_table = { PW_MODULE_ABI - 1, 1, "older_abi", functions };
+const struct pw_module pw_module_table = {
+        .abi = PW_MODULE_ABI - 1, .function_count = 1, .name = "older_abi", .functions = functions,
+};

@@ -1,0 +1,12 @@
+/* What the kinds share whose functions run on the processor.
+ */
+#ifndef PW_EXECUTOR_DEVICE_HOSTLY_H
+#define PW_EXECUTOR_DEVICE_HOSTLY_H
+
+#include "pathways_module.h"
+
+/* Services of GPUs, refused with a sentence. */
+enum pw_status pw_hostly_launch(struct pw_task *task, const struct pw_kernel *kernel);
+enum pw_status pw_hostly_copy(struct pw_task *task, void *to, const void *from, uint64_t bytes);
+
+#endif
