@@ -45,9 +45,10 @@ static void end_if_detached(void *context)
 
 /* --- surroundings -------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status one_descriptor(const struct pw_answer *answer, bool body, const char *what, struct pw_error *ret_err)
+static enum pw_status descriptors(const struct pw_answer *answer, bool body, const char *what, uint32_t count,
+                                  struct pw_error *ret_err)
 {
-        if (!body || answer->fd_count != 1)
+        if (!body || answer->fd_count != count)
                 return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd answered a request for a %s with something else", what);
         return PW_OK;
 }
@@ -91,28 +92,72 @@ static bool tell_gone(void *context, uint32_t *ret_segment)
         return true;
 }
 
-static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
+/* An answer with so many descriptors. Own: the caller gives it back. */
+static enum pw_status call_segment(struct pw_attached *attached, uint32_t segment, uint32_t count, struct pw_answer *ret_answer,
+                                   struct pw_error *ret_err)
 {
-        struct pw_attached *attached = context;
-        Pathways__Wire__SegmentRequest body = PATHWAYS__WIRE__SEGMENT_REQUEST__INIT;
+        Pathways__Wire__SegmentRequest segment_body = PATHWAYS__WIRE__SEGMENT_REQUEST__INIT;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        struct pw_answer answer;
+        bool body;
         enum pw_status status;
 
-        body.segment = segment;
+        segment_body.segment = segment;
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_SEGMENT;
-        request.segment = &body;
-        status = pw_connection_call(attached->connection, &request, &answer, ret_err);
+        request.segment = &segment_body;
+        status = pw_connection_call(attached->connection, &request, ret_answer, ret_err);
         if (status != PW_OK)
                 return status;
-        status = one_descriptor(&answer, answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_SEGMENT, "segment", ret_err);
-        if (status == PW_OK) /* only those of the own device can be written */
-                status = pw_map_window(
-                        &(struct pw_window){ answer.fds[0], answer.reply->segment->offset, answer.reply->segment->bytes },
-                        (fcntl(answer.fds[0], F_GETFL) & O_ACCMODE) == O_RDWR, ret_map, ret_err);
-        if (answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_SEGMENT)
-                keep_gone(attached, answer.reply->segment);
+        body = ret_answer->reply->body_case == PATHWAYS__WIRE__REPLY__BODY_SEGMENT;
+        if (body)
+                keep_gone(attached, ret_answer->reply->segment);
+        status = descriptors(ret_answer, body, "segment", count, ret_err);
+        if (status != PW_OK)
+                pw_answer_done(ret_answer);
+        return status;
+}
+
+/* Only those of the own device can be written. */
+static enum pw_status map_answered(int fd, uint64_t offset, uint64_t bytes, struct pw_map *ret_map, struct pw_error *ret_err)
+{
+        bool writable = (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+
+        return pw_map_window(&(struct pw_window){ fd, offset, bytes }, writable, ret_map, ret_err);
+}
+
+static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
+{
+        struct pw_answer answer;
+        enum pw_status status = call_segment(context, segment, 1, &answer, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        status = map_answered(answer.fds[0], answer.reply->segment->offset, answer.reply->segment->bytes, ret_map, ret_err);
         pw_answer_done(&answer);
+        return status;
+}
+
+static enum pw_status ask_rooms(void *context, uint32_t segment, struct pw_rooms_map *ret_map, struct pw_error *ret_err)
+{
+        struct pw_rooms_map map = { { NULL, 0, false }, { NULL, 0, false } };
+        const Pathways__Wire__SegmentInfo *info;
+        struct pw_answer answer;
+        enum pw_status status = call_segment(context, segment, 2, &answer, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        info = answer.reply->segment;
+        if (info->heads < pw_segment_heads(info->bytes))
+                status = pw_error_set(ret_err, PW_PROTOCOL, "segment %u of a device has heads of %llu bytes for rooms of %llu",
+                                      segment, (unsigned long long)info->heads, (unsigned long long)info->bytes);
+        if (status == PW_OK)
+                status = map_answered(answer.fds[0], info->offset, info->bytes, &map.rooms, ret_err);
+        if (status == PW_OK)
+                status = map_answered(answer.fds[1], 0, info->heads, &map.heads, ret_err);
+        pw_answer_done(&answer);
+        if (status == PW_OK)
+                *ret_map = map;
+        else
+                pw_unmap(&map.rooms);
         return status;
 }
 
@@ -131,7 +176,7 @@ static enum pw_status ask_module(void *context, const char *name, uint64_t diges
         status = pw_connection_call(attached->connection, &request, &answer, ret_err);
         if (status != PW_OK)
                 return status;
-        status = one_descriptor(&answer, answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_MODULE, "module", ret_err);
+        status = descriptors(&answer, answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_MODULE, "module", 1, ret_err);
         if (status == PW_OK) {
                 *ret_fd = answer.fds[0];
                 answer.fds[0] = -1;
@@ -227,8 +272,8 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
                 free(attached);
                 return status;
         }
-        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_gone, tell_gone, ask_module, end_if_detached,
-                                                     ring_doorbell };
+        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_rooms, ask_gone, tell_gone, ask_module,
+                                                     end_if_detached, ring_doorbell };
         attached->params.around = &attached->around;
         attached->params.device = device;
         status = map_boards(attached, &welcome, ret_err);

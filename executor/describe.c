@@ -145,6 +145,12 @@ static enum pw_status no_segment(void *context, uint32_t segment, struct pw_map 
         return pw_error_set(ret_err, PW_UNSUPPORTED, "a describing executor maps no segment %u", segment);
 }
 
+static enum pw_status no_rooms(void *context, uint32_t segment, struct pw_rooms_map *ret_map, struct pw_error *ret_err)
+{
+        (void)ret_map;
+        return no_segment(context, segment, NULL, ret_err);
+}
+
 static void no_doorbell(void *context) { (void)context; }
 
 /* --- shapes -------------------------------------------------------------------------------------------------------------- */
@@ -306,7 +312,8 @@ enum pw_status pw_describe_serve(int fd, struct pw_error *ret_err)
         struct describer describer = { .fd = fd };
         enum pw_status status;
 
-        describer.around = (struct pw_surroundings){ .context = &describer, .segment = no_segment, .module = ask_module,
+        describer.around = (struct pw_surroundings){ .context = &describer, .segment = no_segment, .rooms = no_rooms,
+                                                     .module = ask_module,
                                                      .doorbell = no_doorbell };
         pw_modules_init(&describer.modules, &describer.around);
         pw_decoder_init(&describer.decoder);

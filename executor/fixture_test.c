@@ -81,45 +81,6 @@ void world_done(struct world *world)
 
 /* --- an executor --------------------------------------------------------------------------------------------------------- */
 
-static enum pw_status map_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
-{
-        struct world *world = context;
-        uint8_t *again;
-
-        if (segment >= 2 + world->device_count)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "no segment %u", segment);
-        /* A second map of the same pages: the loop unmaps its own. */
-        again = mremap(world->segments[segment], 0, SEGMENT_BYTES, MREMAP_MAYMOVE);
-        if (again == MAP_FAILED)
-                return pw_error_set(ret_err, PW_SYSTEM, "mremap");
-        *ret_map = (struct pw_map){ again, SEGMENT_BYTES, true };
-        return PW_OK;
-}
-
-static enum pw_status open_module(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err)
-{
-        static const char *const folders[] = { "executor/modules", "tests/integration/modules" };
-        const char *top = getenv("PW_BUILD");
-        char path[4096];
-        (void)context, (void)digest;
-
-        for (uint32_t i = 0; i < pw_array_count(folders); i++) {
-                snprintf(path, sizeof path, "%s/%s/.libs/%s.so", top ? top : ".", folders[i], name);
-                *ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-                if (*ret_fd >= 0)
-                        return PW_OK;
-        }
-        return pw_error_set(ret_err, PW_NOT_FOUND, "no module %s below %s", name, top ? top : ".");
-}
-
-static void count_doorbell(void *context)
-{
-        struct world *world = context;
-
-        atomic_fetch_add(world->doorbells, 1);
-        pw_futex_wake((const _Atomic uint32_t *)world->doorbells, 1);
-}
-
 struct pw_launch *world_launch(struct world *world, uint32_t device, const struct pw_device_kind *kind)
 {
         struct pw_launch_params params = { .host = WORLD_HOST, .device = device, .island = world->island_of[device],
@@ -129,8 +90,7 @@ struct pw_launch *world_launch(struct world *world, uint32_t device, const struc
         struct pw_device_params device_params = { .number = device, .launch_delay_us = world->launch_delay_us };
         struct pw_error err;
 
-        world->around = (struct pw_surroundings){ .context = world, .segment = map_segment, .module = open_module,
-                                                  .doorbell = count_doorbell };
+        world->around = world_around(world);
         memcpy(params.boards, world->boards, sizeof params.boards);
         memcpy(params.islands, world->islands, sizeof params.islands);
         return kind->open(&device_params, &params.handle, &err) == PW_OK ? pw_launch_new(&params) : NULL;
@@ -172,7 +132,7 @@ uint64_t world_room(struct world *world, uint32_t segment, uint64_t bytes)
         uint64_t offset = world->segment_top[segment];
 
         world->segment_top[segment] += pw_round_up(bytes, PW_ROOM_ALIGN);
-        assert_true(world->segment_top[segment] <= pw_segment_rooms(SEGMENT_BYTES));
+        assert_true(world->segment_top[segment] <= ROOMS_BYTES);
         return offset;
 }
 
@@ -246,8 +206,9 @@ static void program_slice(struct program *program, uint32_t slice)
 }
 
 /* Said here: an executor that lacks one ends, and nobody starts it again. */
-static void check_modules(const struct build *build)
+static void check_modules(struct world *world, const struct build *build)
 {
+        struct pw_surroundings around = world_around(world);
         struct pw_error err;
         int fd;
 
@@ -255,7 +216,7 @@ static void check_modules(const struct build *build)
                 const char *module = build->text + build->functions[i].module;
                 if (!strcmp(module, "missing")) /* on purpose */
                         continue;
-                if (open_module(NULL, module, 0, &fd, &err) != PW_OK)
+                if (around.module(around.context, module, 0, &fd, &err) != PW_OK)
                         fail_msg("%s: make it, and say in PW_BUILD where", err.text);
                 close(fd);
         }
@@ -263,7 +224,7 @@ static void check_modules(const struct build *build)
 
 void program_init(struct program *program, struct world *world, struct build *build_take)
 {
-        check_modules(build_take);
+        check_modules(world, build_take);
         *program = (struct program){ .world = world, .build = build_take, .serial = ++world->serial };
         program->image = build_finish(build_take);
         program->island = world->island_count - 1;
@@ -457,7 +418,7 @@ static uint8_t *result_at(const struct run *run, uint32_t result, uint32_t place
         uint64_t offset = run->results[result][place];
 
         return world_at(run->program->world, DEVICE_SEGMENT(build->slices[slice].devices[place]),
-                        head ? pw_segment_rooms(SEGMENT_BYTES) + pw_room_head_at(offset) : offset);
+                        head ? ROOMS_BYTES + pw_room_head_at(offset) : offset);
 }
 
 const struct pw_room_head *run_head(const struct run *run, uint32_t result, uint32_t place)

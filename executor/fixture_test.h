@@ -13,7 +13,8 @@
 #define WORLD_HOST 3u               /* its number */
 #define HOST_SEGMENT 1u             /* host memory */
 #define DEVICE_SEGMENT(device) (2u + (device))
-#define SEGMENT_BYTES (UINT64_C(80) << 20) /* of a device: with the heads of 64 MiB of rooms */
+#define ROOMS_BYTES (UINT64_C(64) << 20)   /* of a segment; in the memory of the test their heads lie behind them */
+#define SEGMENT_BYTES (ROOMS_BYTES / 4 * 5)
 
 /* --- a host -------------------------------------------------------------------------------------------------------------- */
 
@@ -44,6 +45,8 @@ int world_tests_run(const struct CMUnitTest *tests, size_t count);
 void world_start(struct world *world, uint32_t device);
 void world_start_all(struct world *world);
 void world_kill(struct world *world, uint32_t device);
+/* What its daemon does for the loops. */
+struct pw_surroundings world_around(struct world *world);
 /* The loop of a device in this process. Own: pw_launch_free(), and close its device. NULL: it cannot be. */
 struct pw_launch *world_launch(struct world *world, uint32_t device, const struct pw_device_kind *kind);
 uint64_t world_room(struct world *world, uint32_t segment, uint64_t bytes); /* offset of new room */

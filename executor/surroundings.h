@@ -1,16 +1,21 @@
 /* What the launch loop asks of its surroundings: the daemon in pathways-executor, plain functions in tests.
  *
- * Threads: called from the launching thread.   Blocks: segment() and module() may wait for an answer, doorbell() never.
+ * Threads: called from the launching thread.   Blocks: segment(), rooms() and module() may wait for an answer, doorbell() never.
  */
 #ifndef PW_EXECUTOR_SURROUNDINGS_H
 #define PW_EXECUTOR_SURROUNDINGS_H
 
 #include "plane/segment.h"
 
+/* A segment of a device, and the heads of its rooms. */
+struct pw_rooms_map { struct pw_map rooms, heads; };
+
 struct pw_surroundings {
         void *context;
-        /* Map segment `segment`, writable if it is of the own device. Own: the caller unmaps. Errors: what the daemon says. */
+        /* Map segment `segment` of host memory, to read. Own: the caller unmaps. Errors: what the daemon says. */
         enum pw_status (*segment)(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err);
+        /* The same of a device, both writable if it is the own one. */
+        enum pw_status (*rooms)(void *context, uint32_t segment, struct pw_rooms_map *ret_map, struct pw_error *ret_err);
         /* Ask which segments were mapped and are no more: gone() tells it. NULL: there are none. */
         void (*ask_gone)(void *context);
         /* Segments that were mapped and are no more, one by one, as the answers up to now said: false when all were told. Nothing

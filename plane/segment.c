@@ -11,24 +11,17 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define ROOM_PAGES (PW_ROOM_ALIGN / sizeof(struct pw_room_head)) /* of a device, whose heads take one */
-
 struct pw_segment_layout pw_segment_layout(enum pw_segment_kind kind, uint32_t slot_count, uint64_t room_bytes)
 {
         uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
         uint64_t names_offset = pw_round_up((uint64_t)slot_count * sizeof(struct pw_entry), page);
         uint64_t room_offset = names_offset + (kind == PW_SEGMENT_FUTURES ? PW_NAMES_BYTES : 0);
-        uint64_t bytes = pw_round_up(room_bytes, kind == PW_SEGMENT_DEVICE ? ROOM_PAGES * page : page);
 
-        if (kind == PW_SEGMENT_DEVICE)
-                bytes += pw_room_head_at(bytes);
-        return (struct pw_segment_layout){ kind, slot_count, names_offset, room_offset, room_offset + bytes };
+        return (struct pw_segment_layout){ kind, slot_count, names_offset, room_offset,
+                                           room_offset + pw_round_up(room_bytes, page) };
 }
 
-uint64_t pw_segment_rooms(uint64_t bytes)
-{
-        return bytes / ((ROOM_PAGES + 1) * PW_ROOM_ALIGN) * ROOM_PAGES * PW_ROOM_ALIGN;
-}
+uint64_t pw_segment_heads(uint64_t bytes) { return pw_round_up(pw_room_head_at(bytes), (uint64_t)sysconf(_SC_PAGESIZE)); }
 
 enum pw_status pw_memfd_create(const char *name, uint64_t bytes, int *ret_fd, struct pw_error *ret_err)
 {

@@ -6,7 +6,8 @@
  *   CLIENT   one per session: entries, then rooms; the client writes
  *   FUTURES  one per tenant: entries, names (plane/name.h), then shard lists and error texts; the daemon writes, clients are
  *            granted slots
- *   DEVICE   one per device and tenant: rooms, then their heads (board/image.h); the executor writes
+ *   DEVICE   one per device and tenant: rooms; the executor writes. Their heads (board/image.h) lie in a memfd of their own, which
+ *            executors alone have.
  */
 #ifndef PW_PLANE_SEGMENT_H
 #define PW_PLANE_SEGMENT_H
@@ -25,8 +26,8 @@ struct pw_segment_layout {
 };
 /* The layout for `slot_count` entries and `room_bytes` of rooms. */
 struct pw_segment_layout pw_segment_layout(enum pw_segment_kind kind, uint32_t slot_count, uint64_t room_bytes);
-/* Of a device's segment of `bytes`, those that are rooms. */
-uint64_t pw_segment_rooms(uint64_t bytes);
+/* What the heads of rooms in a device's segment of `bytes` take, in whole pages. */
+uint64_t pw_segment_heads(uint64_t bytes);
 
 /* Make a memfd of `bytes`, close-on-exec, mode 0400, sealed. *ret_fd is writable. Errors: PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_memfd_create(const char *name, uint64_t bytes, int *ret_fd, struct pw_error *ret_err);

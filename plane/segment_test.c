@@ -23,9 +23,9 @@ static void test_layout(void **state)
         assert_int_equal(layout.bytes, 16384);
         layout = pw_segment_layout(PW_SEGMENT_DEVICE, 0, UINT64_C(1) << 40);
         assert_int_equal(layout.room_offset, 0);
-        assert_true(layout.bytes == UINT64_C(5) << 38); /* and heads */
-        assert_true(pw_segment_rooms(layout.bytes) == UINT64_C(1) << 40);
-        assert_int_equal(pw_segment_rooms(pw_segment_layout(PW_SEGMENT_DEVICE, 0, 5000).bytes), 16384);
+        assert_true(layout.bytes == UINT64_C(1) << 40 && pw_segment_heads(layout.bytes) == UINT64_C(1) << 38);
+        assert_int_equal(pw_segment_layout(PW_SEGMENT_DEVICE, 0, 5000).bytes, 8192);
+        assert_int_equal(pw_segment_heads(8192), 4096);
 }
 
 static void test_sealed(void **state)

@@ -63,6 +63,14 @@ static void tell_gone(struct pw_dsession *session, uint64_t id)
         pw_session_reply(session, id, &reply, NULL, 0);
 }
 
+static enum pw_status take_memory(struct pw_backing *backing, bool own, int *ret_fd, struct pw_error *ret_err)
+{
+        if (!own)
+                return pw_backing_readonly(backing, ret_fd, ret_err);
+        *ret_fd = backing->fd;
+        return PW_OK;
+}
+
 /* Who may map a segment: its tenant's sessions, operators and executors; for others there is none. Only the executor of a device
  * may write its memory. */
 static void take_segment(struct pw_dsession *session, const Pathways__Wire__Request *request)
@@ -70,10 +78,10 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         struct pw_segment *segment = pw_segment_get(&session->daemon->memory, request->segment->segment);
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__SegmentInfo info;
-        bool executor = session->role == PW_ROLE_EXECUTOR;
+        bool executor = session->role == PW_ROLE_EXECUTOR, heads, own;
         enum pw_status status = PW_OK;
         struct pw_error err;
-        int fd = -1;
+        int fds[2] = { -1, -1 };
 
         if (executor && !request->segment->segment) {
                 tell_gone(session, request->id);
@@ -85,10 +93,12 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         }
         if (session->in_store && segment->layout.kind != PW_SEGMENT_DEVICE)
                 status = pw_store_reader_add(session->daemon->store, segment->number, session->number, &err);
-        if (status == PW_OK && executor && segment->layout.kind == PW_SEGMENT_DEVICE && segment->device == session->device)
-                fd = segment->backed.backing->fd;
-        else if (status == PW_OK)
-                status = pw_backing_readonly(segment->backed.backing, &fd, &err);
+        heads = executor && segment->layout.kind == PW_SEGMENT_DEVICE;
+        own = heads && segment->device == session->device;
+        if (status == PW_OK)
+                status = take_memory(segment->backed.backing, own, &fds[0], &err);
+        if (status == PW_OK && heads)
+                status = take_memory(segment->heads.backing, own, &fds[1], &err);
         if (status != PW_OK) {
                 pw_session_reply_error(session, request->id, status, err.text);
                 return;
@@ -96,9 +106,11 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         pw_session_describe(&info, segment);
         if (executor)
                 info.n_gone = pw_child_maps(session->daemon, session->device, segment->number, &info.gone);
+        if (heads)
+                info.heads = pw_segment_heads(segment->layout.bytes);
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_SEGMENT;
         reply.segment = &info;
-        pw_session_reply(session, request->id, &reply, &fd, 1);
+        pw_session_reply(session, request->id, &reply, fds, heads ? 2 : 1);
 }
 
 static void take_lane_end(struct pw_dsession *session, const Pathways__Wire__Request *request)

@@ -115,13 +115,23 @@ void pw_overhead_reserved(struct pw_backing *backing)
                 backing->daemon->memory.overhead_looks += LOOKS;
 }
 
+/* Of the rooms that it has on devices. */
+static uint64_t heads_allocated(const struct pw_tenant *tenant)
+{
+        uint64_t bytes = 0;
+
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++)
+                bytes += tenant->devices[i] ? allocated(tenant->devices[i]->heads.backing->fd) : 0;
+        return bytes;
+}
+
 /* Clients map its futures to read; what they make of them so is given back. */
 static void look_at_tenant(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
         struct pw_backing *backing = tenant->futures->backed.backing;
         uint64_t has = allocated(backing->fd),
                 most = pw_store_segment_bytes(daemon->store, tenant->futures->number) + BEYOND_READ_BYTES;
-        uint64_t bytes = allocated(tenant->hints_fd) + pw_min_u64(has, most);
+        uint64_t bytes = allocated(tenant->hints_fd) + heads_allocated(tenant) + pw_min_u64(has, most);
 
         backing->exceeds = has > most;
         daemon->memory.exceeding |= backing->exceeds;

@@ -17,12 +17,14 @@
 #include <cmocka.h>
 
 #define FD 7
+#define HEADS_FD 8
 #define SEGMENT 3u
 #define SESSION 5u
 #define GRANTED (200 * PW_MIB)
 
 static struct {
         uint64_t has, granted;    /* of the memfd, in the segment */
+        uint64_t heads;           /* of rooms on a device */
         int64_t overhead;         /* as the store was told: the tenant's */
         uint64_t charged, of_others; /* of the tenant; of other memfds of it */
         enum pw_kept_kind kind;   /* as which it is told */
@@ -37,7 +39,7 @@ static struct {
 enum pw_status pw_memfd_allocated(int fd, uint64_t *ret_bytes, struct pw_error *ret_err)
 {
         (void)ret_err;
-        *ret_bytes = fd == FD ? world.has : 0;
+        *ret_bytes = fd == FD ? world.has : fd == HEADS_FD ? world.heads : 0;
         return PW_OK;
 }
 struct pw_segment *pw_segment_get(const struct pw_memory *memory, uint32_t number)
@@ -237,11 +239,36 @@ static void test_frozen(void **state)
         assert_int_equal(world.asked, 1);
 }
 
+/* They are the tenant's, from the first room to its end. */
+static void test_heads(void **state)
+{
+        struct pw_backing futures = { .fd = 0 }, heads = { .fd = HEADS_FD };
+        struct pw_segment of_futures = { .backed = { .backing = &futures } }, rooms = { .heads = { .backing = &heads } };
+        struct place place;
+
+        (void)state;
+        begin(&place);
+        world.kind = PW_KEPT_FUTURES;
+        place.backing.frozen = true;
+        world.tenant.futures = &of_futures;
+        world.tenant.devices[1] = &rooms; /* it had no slice with the others */
+        world.heads = 64 << 10;
+        assert_true(pw_table_put(&place.daemon.registry.tenants, 1, &world.tenant));
+        pw_overhead_refresh(&place.daemon);
+        assert_int_equal(world.overhead, 64 << 10);
+        world.heads = 68 << 10;
+        pw_overhead_refresh(&place.daemon);
+        assert_int_equal(world.overhead, 68 << 10);
+        pw_overhead_forget_tenant(&place.daemon, &world.tenant);
+        assert_int_equal(world.overhead, 0);
+        pw_table_done(&place.daemon.registry.tenants);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_on_their_way_out), cmocka_unit_test(test_beside_what_leaves),
                                             cmocka_unit_test(test_too_much), cmocka_unit_test(test_over_quota),
-                                            cmocka_unit_test(test_frozen) };
+                                            cmocka_unit_test(test_frozen), cmocka_unit_test(test_heads) };
 
         return cmocka_run_group_tests_name("overhead", tests, NULL, NULL);
 }

@@ -13,6 +13,8 @@ static void free_segment(struct pw_daemon *daemon, struct pw_segment *segment, c
         if (segment->backed.backing)
                 pw_backing_thaw(segment->backed.backing);
         pw_backed_unmap(daemon, &segment->backed, &segment->map, leaving);
+        if (segment->heads.backing)
+                pw_backed_done(daemon, &segment->heads);
         free(segment);
 }
 
@@ -25,7 +27,10 @@ static enum pw_status make_memory(struct pw_segment *segment, struct pw_error *r
 
         if (!segment->backed.backing)
                 status = pw_backing_sole(names[layout->kind], layout->bytes, segment->tenant, &segment->backed, ret_err);
-        if (status != PW_OK || layout->kind == PW_SEGMENT_DEVICE)
+        if (status == PW_OK && layout->kind == PW_SEGMENT_DEVICE)
+                return pw_backing_sole("pathways-heads", pw_segment_heads(layout->bytes), segment->tenant, &segment->heads,
+                                       ret_err);
+        if (status != PW_OK)
                 return status;
         window = pw_backed_window(&segment->backed);
         if (layout->kind == PW_SEGMENT_CLIENT && !segment->backed.backing->frozen)

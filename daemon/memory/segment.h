@@ -16,6 +16,7 @@ struct pw_segment {
         struct pw_tenant *tenant;
         uint32_t session;      /* CLIENT */
         uint32_t device;       /* DEVICE */
+        struct pw_backed heads; /* DEVICE: the memory of its rooms' heads; else none */
 };
 
 /* Make the memfd, map what the daemon needs, tell the store (CLIENT and FUTURES). Own: the daemon's table; pw_segment_remove().

@@ -47,7 +47,7 @@ struct pw_tenant {
         uint32_t asks;          /* requests that other hosts are to answer */
         uint32_t segments, backings; /* of memory */
         struct pw_backing_line *line;   /* where works on its memory wait for the worker */
-        uint64_t measured_bytes; /* of its hint page and its futures segment, for overhead.c: told to the store */
+        uint64_t measured_bytes; /* of its hint page, its futures segment and heads, for overhead.c: told to the store */
         uint64_t runs;          /* that they submitted */
         struct pw_catching catching; /* on all its lanes */
         uint64_t scans;         /* at all its lanes, to catch up */

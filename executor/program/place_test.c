@@ -26,10 +26,10 @@ static struct pw_run_shard *shard_of(const struct run *run)
 }
 
 static void result_short(struct run *run) { room_of(run, false, 1, 0)->bytes -= 1; }
-static void result_behind(struct run *run) { room_of(run, false, 1, 0)->offset = SEGMENT_BYTES - 64; }
+static void result_behind(struct run *run) { room_of(run, false, 1, 0)->offset = ROOMS_BYTES - 64; }
 static void result_far(struct run *run) { room_of(run, false, 0, 0)->offset = UINT64_MAX - 63; }
 static void block_short(struct run *run) { room_of(run, true, 0, 0)->bytes -= 64; }
-static void block_behind(struct run *run) { room_of(run, true, 0, 0)->offset = SEGMENT_BYTES; }
+static void block_behind(struct run *run) { room_of(run, true, 0, 0)->offset = ROOMS_BYTES; }
 static void input_short(struct run *run) { shard_of(run)->bytes = 7; }
 static void input_behind(struct run *run) { shard_of(run)->offset = SEGMENT_BYTES - 7; }
 static void input_far(struct run *run) { shard_of(run)->offset = UINT64_MAX - 7; }

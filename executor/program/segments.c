@@ -23,6 +23,12 @@ static void lent_drop(struct pw_segments *segments, struct lent *lent)
         free(lent);
 }
 
+static void rooms_unmap(struct pw_rooms_map *map)
+{
+        pw_unmap(&map->rooms);
+        pw_unmap(&map->heads);
+}
+
 void pw_segments_done(struct pw_segments *segments)
 {
         struct lent *lent;
@@ -31,7 +37,7 @@ void pw_segments_done(struct pw_segments *segments)
                 if (!segments->pages[p])
                         continue;
                 for (uint32_t i = 0; i < PW_SEGMENTS_PAGE; i++)
-                        pw_unmap(&segments->pages[p][i].map);
+                        rooms_unmap(&segments->pages[p][i]);
                 free(segments->pages[p]);
                 segments->pages[p] = NULL;
         }
@@ -65,23 +71,37 @@ void pw_segments_let_go(struct pw_segments *segments)
                 struct lent *lent = pw_table_get(&segments->lent, number);
 
                 if (page)
-                        pw_unmap(&page[number % PW_SEGMENTS_PAGE].map);
+                        rooms_unmap(&page[number % PW_SEGMENTS_PAGE]);
                 if (lent)
                         lent_drop(segments, lent);
         }
 }
 
-/* Where the system has no addresses left, all that nobody reads goes. */
+/* Where the system has no addresses left, all that nobody reads goes. False: there was nothing. */
+static bool make_way(struct pw_segments *segments, enum pw_status status)
+{
+        if ((status != PW_SYSTEM && status != PW_NO_MEMORY) || !lent_drop_oldest(segments))
+                return false;
+        while (lent_drop_oldest(segments))
+                ;
+        return true;
+}
+
 static enum pw_status map_segment(struct pw_segments *segments, uint32_t number, struct pw_map *ret_map, struct pw_error *ret_err)
 {
         const struct pw_surroundings *around = segments->around;
         enum pw_status status = around->segment(around->context, number, ret_map, ret_err);
 
-        if ((status != PW_SYSTEM && status != PW_NO_MEMORY) || !lent_drop_oldest(segments))
-                return status;
-        while (lent_drop_oldest(segments))
-                ;
-        return around->segment(around->context, number, ret_map, ret_err);
+        return make_way(segments, status) ? around->segment(around->context, number, ret_map, ret_err) : status;
+}
+
+static enum pw_status map_rooms(struct pw_segments *segments, uint32_t number, struct pw_rooms_map *ret_map,
+                                struct pw_error *ret_err)
+{
+        const struct pw_surroundings *around = segments->around;
+        enum pw_status status = around->rooms(around->context, number, ret_map, ret_err);
+
+        return make_way(segments, status) ? around->rooms(around->context, number, ret_map, ret_err) : status;
 }
 
 static enum pw_status no_memory(uint32_t number, struct pw_error *ret_err)
@@ -101,19 +121,18 @@ static enum pw_status check(uint64_t bytes, const struct pw_segments_range *part
 enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_segments_range *part, struct pw_place *ret_place,
                                  struct pw_error *ret_err)
 {
-        struct pw_rooms_map **page = &segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE], *rooms;
+        struct pw_rooms_map **page = &segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE], *map;
         enum pw_status status = PW_OK;
 
         if (!*page)
                 *page = calloc(PW_SEGMENTS_PAGE, sizeof **page);
         if (!*page)
                 return no_memory(part->segment, ret_err);
-        rooms = &(*page)[part->segment % PW_SEGMENTS_PAGE];
-        if (!rooms->map.base)
-                status = map_segment(segments, part->segment, &rooms->map, ret_err);
-        rooms->bytes = pw_segment_rooms(rooms->map.bytes);
+        map = &(*page)[part->segment % PW_SEGMENTS_PAGE];
+        if (!map->rooms.base)
+                status = map_rooms(segments, part->segment, map, ret_err);
         if (status == PW_OK)
-                status = check(rooms->bytes, part, ret_err);
+                status = check(map->rooms.bytes, part, ret_err);
         if (status != PW_OK)
                 return status;
         if (part->offset % PW_ROOM_ALIGN)

@@ -1,7 +1,6 @@
 /* The segments that an executor has mapped, by number, which names no other segment while this executor lives.
  *
- * Those with rooms of devices stay while their tenants do, two array accesses on the hot path; behind the rooms are their heads.
- * Those of host memory are as many as
+ * Those with rooms of devices stay while their tenants do, two array accesses on the hot path. Those of host memory are as many as
  * clients care to make, so a bounded number is kept; the one used longest ago goes, but none of the gang under way. Of both kinds
  * go those that are no more, before the next gang.
  */
@@ -16,8 +15,6 @@
 #define PW_SEGMENTS_LENT 256u  /* of host memory that are kept, unless one gang reads more */
 #define PW_SEGMENTS_LENT_BYTES (UINT64_C(32) << 40) /* of addresses that they take; a process has 128 TiB or more */
 
-/* A segment of a device: the first `bytes` of it are rooms. */
-struct pw_rooms_map { struct pw_map map; uint64_t bytes; };
 /* Where a room lies in this process, with its head; of several that lie one behind the other, the first. */
 struct pw_place { uint8_t *data; struct pw_room_head *head; };
 static inline struct pw_place pw_place_behind(const struct pw_place *first, uint64_t offset)
@@ -56,12 +53,12 @@ PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *se
                                                           struct pw_place *ret_place, struct pw_error *ret_err)
 {
         const struct pw_rooms_map *page = segments->pages[part->segment / PW_SEGMENTS_PAGE % PW_SEGMENTS_PAGE];
-        const struct pw_rooms_map *rooms = page ? &page[part->segment % PW_SEGMENTS_PAGE] : NULL;
+        const struct pw_rooms_map *map = page ? &page[part->segment % PW_SEGMENTS_PAGE] : NULL;
 
-        if (!rooms || !rooms->map.base || !pw_segments_holds(rooms->bytes, part) || part->offset % PW_ROOM_ALIGN)
+        if (!map || !map->rooms.base || !pw_segments_holds(map->rooms.bytes, part) || part->offset % PW_ROOM_ALIGN)
                 return pw_segments_fetch(segments, part, ret_place, ret_err);
-        *ret_place = (struct pw_place){ rooms->map.base + part->offset,
-                                        (struct pw_room_head *)(rooms->map.base + rooms->bytes + pw_room_head_at(part->offset)) };
+        *ret_place = (struct pw_place){ map->rooms.base + part->offset,
+                                        (struct pw_room_head *)(map->heads.base + pw_room_head_at(part->offset)) };
         return PW_OK;
 }
 /* The same of a part in host memory, for gang `gang`; good until another gang is lent something. */
