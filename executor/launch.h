@@ -9,7 +9,7 @@
 
 #include "base/yield.h"
 #include "executor/device/device.h"
-#include "executor/gang/guard.h"
+#include "executor/device/guard.h"
 #include "executor/program/program.h"
 #include "executor/program/run.h"
 #include "executor/program/segments.h"

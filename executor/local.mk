@@ -9,7 +9,7 @@ executor_libexecutor_la_SOURCES = executor/attach.c executor/collective/host.c e
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl
 noinst_HEADERS += executor/attach.h executor/collective/collective.h executor/collective/kinds.h executor/collective/stream.h \
 	executor/describe.h executor/device/device.h executor/device/hostly.h executor/device/kinds.h executor/fixture_test.h executor/gang/flight.h \
-	executor/gang/gang.h executor/gang/gang_private.h executor/gang/guard.h executor/launch.h executor/program/module.h \
+	executor/gang/gang.h executor/gang/gang_private.h executor/device/guard.h executor/launch.h executor/program/module.h \
 	executor/program/program.h executor/program/run.h executor/program/segments.h executor/report.h executor/surroundings.h \
 	executor/wait.h
 
@@ -35,7 +35,7 @@ tests_integration_modules_older_abi_la_LDFLAGS = $(executor_test_module_flags)
 tests_integration_modules_other_abi_la_SOURCES = tests/integration/modules/other_abi.c
 tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 
-executor_tests = executor/gang/guard_test executor/launch_test executor/launch_wait_test executor/program/module_test \
+executor_tests = executor/device/guard_test executor/launch_test executor/launch_wait_test executor/program/module_test \
 	executor/gang/failure_test executor/gang/flight_test executor/gang/parts_failure_test executor/gang/parts_test \
 	executor/gang/spoil_test executor/collective/stream_test executor/program/nodes_test executor/program/place_test \
 	executor/program/segments_test executor/options_test executor/describe_test executor/modules/pw_test tests/conformance/device_test
@@ -43,8 +43,8 @@ check_PROGRAMS += $(executor_tests) executor/launch_bench
 TESTS += $(executor_tests)
 executor_test_libraries = executor/libexecutor.la $(CMOCKA_LIBS)
 executor_fixture = executor/fixture_test.c executor/fixture_around_test.c executor/fixture_image_test.c
-executor_gang_guard_test_SOURCES = executor/gang/guard_test.c
-executor_gang_guard_test_LDADD = $(executor_test_libraries)
+executor_device_guard_test_SOURCES = executor/device/guard_test.c
+executor_device_guard_test_LDADD = $(executor_test_libraries)
 executor_launch_test_SOURCES = executor/launch_test.c executor/launch_fixture.h $(executor_fixture)
 executor_launch_test_LDADD = $(executor_test_libraries)
 executor_launch_wait_test_SOURCES = executor/launch_wait_test.c executor/launch_fixture.h $(executor_fixture)

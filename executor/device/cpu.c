@@ -39,16 +39,16 @@ static uint32_t cpu_caps(const struct pw_exec_device *device)
         return PW_DEVICE_SYNCHRONOUS;
 }
 
-static enum pw_status cpu_launch(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task)
+static enum pw_status cpu_launch(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end)
 {
-        task->services = &device->services;
-        return function->run(task);
+        *ret_end = pw_hostly_run(call, &device->services);
+        return PW_OK;
 }
 
-static bool cpu_done(struct pw_exec_device *device, enum pw_status *ret_status)
+static bool cpu_done(struct pw_exec_device *device, struct pw_device_end *ret_end)
 {
         (void)device;
-        (void)ret_status;
+        (void)ret_end;
         return false;
 }
 

@@ -2,8 +2,7 @@
  *
  * To add a kind: NAME.c here, a line each in kinds.c, kinds.h and executor/local.mk; its name where --devices is read and told of
  * (daemon/settings/settings.c), and in pathwaysd(8) and pathways.conf(5). tests/conformance/device_test.c tries it then. An
- * option of its own goes through daemon/client/attach.c and executor/options.c. A kind does not have memory of its own yet: rooms
- * of a device lie in host memory, and the daemon makes them (daemon/memory/device.c). None of its functions may be NULL: one with
+ * option of its own goes through daemon/client/attach.c and executor/options.c. None of its functions may be NULL: one with
  * nothing to do does nothing, as in cpu.c.
  *
  * Threads: all calls come from the executor's launching thread.   Order: what is launched on a device runs in order.
@@ -12,6 +11,7 @@
 #define PW_EXECUTOR_DEVICE_H
 
 #include "base/error.h"
+#include "executor/device/guard.h"
 #include "pathways_module.h"
 
 #include <stdbool.h>
@@ -27,6 +27,23 @@ struct pw_device_params {
         uint64_t copy_bandwidth;   /* emulated: bytes per second of transfers; 0: no limit */
 };
 
+/* A function to be run. All that it points to is the device's until the call has ended. */
+struct pw_device_call {
+        const struct pw_function *function;
+        const struct pw_task *task;   /* all but the services, which are the kind's; the function gets a copy, which it may spoil */
+        const uint32_t *rests;        /* of each output: the bytes of its room behind it */
+        struct pw_guard guard;        /* is set behind the outputs as the function begins, and looked at when it has ended */
+        /* Asked as the function begins, by a device that can ask then: false, it is not run, and ends with PW_OK. NULL: it is. */
+        bool (*may_run)(const struct pw_device_call *call);
+};
+
+/* How a call ended: as its function says, and what became of the guards: the worst of them, and which output it is of. */
+struct pw_device_end {
+        enum pw_status status;
+        enum pw_guard_state guard;
+        uint32_t output;
+};
+
 struct pw_exec_device; /* of the kind */
 
 struct pw_device_kind {
@@ -37,13 +54,13 @@ struct pw_device_kind {
         enum pw_status (*open)(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err);
         void (*close)(struct pw_exec_device *device); /* what is under way is dropped */
         uint32_t (*caps)(const struct pw_exec_device *device); /* enum pw_device_caps, of this one, as it was opened */
-        /* Run `function` over `task`, with the kind's services: this device's work in a gang, behind all that was launched before.
-         * SYNCHRONOUS: it has run, and this is its status.   Blocks: until then. Else PW_OK: it is under way, and the task and all
-         * that it points to are the device's until done() has said how it ended; another status: it is not.   Blocks: never. */
-        enum pw_status (*launch)(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task);
-        /* Has the oldest that is under way ended? Then it is not under way any more, and *ret_status is its function's. False too
-         * where nothing is.   Blocks: for what the function itself takes of this processor. */
-        bool (*done)(struct pw_exec_device *device, enum pw_status *ret_status);
+        /* Run a function: this device's work in a gang, behind all that was launched before. SYNCHRONOUS: PW_OK, it has run, and
+         * *ret_end says how it ended.   Blocks: until then. Else PW_OK: it is under way, and done() will say that. Another status:
+         * it could not be launched; the task's text may say why.   Blocks: never. */
+        enum pw_status (*launch)(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end);
+        /* Has the oldest that is under way ended? Then it is not under way any more, and *ret_end says how. False too where nothing
+         * is.   Blocks: for what the function itself takes of this processor. */
+        bool (*done)(struct pw_exec_device *device, struct pw_device_end *ret_end);
         /* When it is worth asking that again, CLOCK_MONOTONIC; UINT64_MAX: nothing is under way. */
         uint64_t (*next_ns)(struct pw_exec_device *device);
         /* `bytes` were moved by a transfer onto the device: account the time that it takes. Blocks: perhaps. */

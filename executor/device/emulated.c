@@ -24,8 +24,7 @@
 
 struct launched {
         struct pw_list link;
-        const struct pw_function *function;
-        struct pw_task *task;
+        const struct pw_device_call *call;
 };
 
 struct pw_exec_device {
@@ -123,19 +122,21 @@ static uint32_t emulated_caps(const struct pw_exec_device *device)
         return device->launch_delay_ns ? 0 : PW_DEVICE_SYNCHRONOUS;
 }
 
-static enum pw_status emulated_launch(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task)
+static enum pw_status emulated_launch(struct pw_exec_device *device, const struct pw_device_call *call,
+                                      struct pw_device_end *ret_end)
 {
         struct launched *launched;
 
-        task->services = &device->services;
-        if (!device->launch_delay_ns)
-                return function->run(task);
+        if (!device->launch_delay_ns) {
+                *ret_end = pw_hostly_run(call, &device->services);
+                return PW_OK;
+        }
         launched = pw_list_empty(&device->spare) ? malloc(sizeof *launched) : pw_list_first(&device->spare, struct launched, link);
         if (!launched)
                 return PW_NO_MEMORY;
         if (!pw_list_empty(&device->spare))
                 pw_list_remove(&launched->link);
-        *launched = (struct launched){ .function = function, .task = task };
+        *launched = (struct launched){ .call = call };
         pw_list_init(&launched->link);
         if (pw_list_empty(&device->under_way))
                 device->first_ns = end_of(device, device->launch_delay_ns, now_ns());
@@ -143,7 +144,7 @@ static enum pw_status emulated_launch(struct pw_exec_device *device, const struc
         return PW_OK;
 }
 
-static bool emulated_done(struct pw_exec_device *device, enum pw_status *ret_status)
+static bool emulated_done(struct pw_exec_device *device, struct pw_device_end *ret_end)
 {
         struct launched *launched;
         uint64_t now;
@@ -152,7 +153,7 @@ static bool emulated_done(struct pw_exec_device *device, enum pw_status *ret_sta
                 return false;
         launched = pw_list_first(&device->under_way, struct launched, link);
         plan(device, device->first_ns, now);
-        *ret_status = launched->function->run(launched->task);
+        *ret_end = pw_hostly_run(launched->call, &device->services);
         pw_list_remove(&launched->link);
         pw_list_append(&device->spare, &launched->link);
         if (!pw_list_empty(&device->under_way))

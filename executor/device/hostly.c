@@ -1,5 +1,38 @@
-/* Services that a device without kernels does not have. */
+/* Running functions on the processor, and services that a device without kernels does not have. */
 #include "executor/device/hostly.h"
+
+static uint8_t *output_end(const struct pw_task *task, uint32_t index)
+{
+        return (uint8_t *)task->outputs[index].data + task->outputs[index].bytes;
+}
+
+static void guards_set(const struct pw_device_call *call)
+{
+        for (uint32_t i = 0; i < call->task->output_count; i++)
+                pw_guard_set(&call->guard, output_end(call->task, i), call->rests[i]);
+}
+
+static void guards_look(const struct pw_device_call *call, struct pw_device_end *end)
+{
+        for (uint32_t i = 0; i < call->task->output_count; i++) {
+                enum pw_guard_state state = pw_guard_check(&call->guard, output_end(call->task, i), call->rests[i]);
+                end->output = state > end->guard ? i : end->output;
+                end->guard = state > end->guard ? state : end->guard;
+        }
+}
+
+struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const struct pw_task_services *services)
+{
+        struct pw_device_end end = { PW_OK, PW_GUARD_WHOLE, 0 };
+        struct pw_task task = *call->task;
+
+        task.services = services;
+        guards_set(call);
+        if (!call->may_run || call->may_run(call))
+                end.status = call->function->run(&task);
+        guards_look(call, &end);
+        return end;
+}
 
 static enum pw_status refuse(struct pw_task *task, const char *what)
 {

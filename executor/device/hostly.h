@@ -3,7 +3,10 @@
 #ifndef PW_EXECUTOR_DEVICE_HOSTLY_H
 #define PW_EXECUTOR_DEVICE_HOSTLY_H
 
-#include "pathways_module.h"
+#include "executor/device/device.h"
+
+/* Run it here and now, with these services and between its guards. */
+struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const struct pw_task_services *services);
 
 /* Services of GPUs, refused with a sentence. */
 enum pw_status pw_hostly_launch(struct pw_task *task, const struct pw_kernel *kernel);

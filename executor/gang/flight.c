@@ -52,18 +52,16 @@ static struct pw_room_head fault_of(const struct pw_flight *flight)
         return fault;
 }
 
-/* What the device runs: one whose input failed ahead of it on this device is not run, as where that is known before its launch. (A
- * device that begins by itself cannot ask: its functions will have to bear what one that failed left behind.) */
-static enum pw_status run(struct pw_task *task)
+/* One whose input failed ahead of it on this device is not run, as where that is known before its launch. (A device that begins by
+ * itself cannot ask: its functions will have to bear what one that failed left behind.) */
+static bool may_run(const struct pw_device_call *call)
 {
-        struct pw_flight *flight = pw_container_of(task, struct pw_flight, given);
-
-        return fault_of(flight).status == PW_OK ? flight->gang.node->function->run(task) : PW_OK;
+        return fault_of(pw_container_of(call, const struct pw_flight, call)).status == PW_OK;
 }
 
 /* --- the end ----------------------------------------------------------------------------------------------------------------- */
 
-/* The first of them is what the device does from now on: those that had its rooms before are done, so its guards are set now. */
+/* The first of them is what the device does from now on. */
 static void first_begins(struct pw_launch *launch, uint64_t now_ns)
 {
         struct pw_flights *flights = launch->flights;
@@ -71,11 +69,8 @@ static void first_begins(struct pw_launch *launch, uint64_t now_ns)
 
         flights->began_ns = now_ns;
         pw_launch_begins(launch, flight->gang.seq, now_ns);
-        if (flight->passes)
-                return;
-        flight->guard = pw_guard_make(&launch->guard_key, flight->gang.seq);
-        pw_gang_guards_set(&flight->gang, &flight->task, &flight->guard);
-        atomic_store_explicit(&launch->own->running_since_ns, now_ns, memory_order_release);
+        if (!flight->passes)
+                atomic_store_explicit(&launch->own->running_since_ns, now_ns, memory_order_release);
 }
 
 /* It is done: the next one is the first. */
@@ -92,17 +87,16 @@ static void publish_first(struct pw_launch *launch, enum pw_status status)
                 first_begins(launch, launch->now_ns);
 }
 
-static void end_first(struct pw_launch *launch, enum pw_status status)
+static void end_first(struct pw_launch *launch, const struct pw_device_end *end)
 {
         struct pw_flights *flights = launch->flights;
         struct pw_flight *flight = flight_at(flights, 0);
-        struct pw_call_end end = { status, flight->text, &flight->task, &flight->guard };
         struct pw_room_head fault = fault_of(flight), outcome;
 
         atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
         flight->text[sizeof flight->text - 1] = 0;
         pw_gang_tried(&flight->gang);
-        outcome = pw_gang_call_outcome(&flight->gang, &end);
+        outcome = pw_gang_call_outcome(&flight->gang, end, flight->text);
         if (fault.status != PW_OK)
                 outcome = fault;
         pw_gang_outputs_set(&flight->gang, &outcome);
@@ -111,13 +105,13 @@ static void end_first(struct pw_launch *launch, enum pw_status status)
 
 void pw_flights_reap(struct pw_launch *launch)
 {
-        enum pw_status status;
+        struct pw_device_end end;
 
         while (launch->flights->count) {
                 if (flight_at(launch->flights, 0)->passes)
                         publish_first(launch, PW_OK);
-                else if (launch->given.kind->done(launch->given.handle, &status))
-                        end_first(launch, status);
+                else if (launch->given.kind->done(launch->given.handle, &end))
+                        end_first(launch, &end);
                 else
                         return;
         }
@@ -169,9 +163,8 @@ static void fill(struct pw_flight *flight, const struct pw_exec_gang *gang)
         flight->task.outputs = flight->values + inputs;
         memcpy(flight->values, node->input_values, inputs * sizeof *flight->values);
         memcpy(flight->values + inputs, node->output_values, outputs * sizeof *flight->values);
-        flight->given = flight->task;
-        flight->function = *gang->node->function;
-        flight->function.run = run;
+        flight->call = pw_gang_call_make(gang, &flight->task);
+        flight->call.may_run = may_run;
         for (uint32_t i = 0; i < inputs; i++)
                 flight->heads[i] = pw_run_room(gang->view, &node->inputs[i]).head;
         for (uint32_t i = 0; i < outputs; i++)
@@ -196,6 +189,7 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
         struct pw_launch *launch = gang->launch;
         struct pw_flights *flights = launch->flights;
         bool first_run = !gang->node->tried;
+        struct pw_device_end end;
         struct pw_flight *flight;
         enum pw_status status;
 
@@ -210,7 +204,7 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
         if (!reserve(flight, gang->node->image->input_count + gang->node->image->output_count))
                 pw_launch_die(launch, &(struct pw_error){ PW_NO_MEMORY, "no memory for a call" });
         fill(flight, gang);
-        status = launch->given.kind->launch(launch->given.handle, &flight->function, &flight->given);
+        status = launch->given.kind->launch(launch->given.handle, &flight->call, &end);
         if (status != PW_OK) {
                 pw_flights_settle(gang);
                 *ret_outcome = pw_gang_cause(gang, status, flight->text[0] ? flight->text : pw_status_text(status));

@@ -18,9 +18,8 @@
 struct pw_flight {
         struct pw_exec_gang gang;
         bool passes;                  /* nothing of it is to be done, and nothing but the gang is set */
-        struct pw_guard guard;
-        struct pw_task task, given;   /* given: the device's until it is done; a function may spoil its own */
-        struct pw_function function;  /* the node's, that is run where it has values to read */
+        struct pw_device_call call;   /* the device's until it is done */
+        struct pw_task task;
         struct pw_task_value *values; /* of the task: inputs, then outputs */
         const struct pw_room_head **heads; /* likewise */
         uint32_t value_capacity, head_capacity;

@@ -1,6 +1,7 @@
 /* Calls that a device has under way: how far ahead they are launched, in which order they are published, and what fails behind the
  * back of those behind. The device does what it is told to, by the test or by who waits for it.
  */
+#include "executor/device/hostly.h"
 #include "executor/gang/failure.h"
 #include "executor/gang/flight.h"
 
@@ -9,7 +10,7 @@
 /* --- a device that does what is launched when it is let ---------------------------------------------------------------------- */
 
 struct pw_exec_device {
-        struct { const struct pw_function *function; struct pw_task *task; } launched[2 * PW_FLIGHTS];
+        const struct pw_device_call *launched[2 * PW_FLIGHTS];
         uint32_t first, count, most, let, waits; /* waits: how often somebody asked when there will be more, and let one be done */
 };
 static struct pw_exec_device *spy; /* the one that is open */
@@ -26,20 +27,20 @@ static uint32_t spy_caps(const struct pw_exec_device *device)
         (void)device;
         return 0;
 }
-static enum pw_status spy_launch(struct pw_exec_device *device, const struct pw_function *function, struct pw_task *task)
+static enum pw_status spy_launch(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end)
 {
-        uint32_t at = (device->first + device->count++) % pw_array_count(device->launched);
-
-        device->launched[at].function = function;
-        device->launched[at].task = task;
+        (void)ret_end;
+        device->launched[(device->first + device->count++) % pw_array_count(device->launched)] = call;
         device->most = pw_max_u64(device->most, device->count);
         return PW_OK;
 }
-static bool spy_done(struct pw_exec_device *device, enum pw_status *ret_status)
+static bool spy_done(struct pw_exec_device *device, struct pw_device_end *ret_end)
 {
+        static const struct pw_task_services none = { 0 };
+
         if (!device->count || !device->let)
                 return false;
-        *ret_status = device->launched[device->first].function->run(device->launched[device->first].task);
+        *ret_end = pw_hostly_run(device->launched[device->first], &none);
         device->first = (device->first + 1) % pw_array_count(device->launched);
         device->count--;
         device->let--;

@@ -2,39 +2,34 @@
 #include "executor/gang/gang_private.h"
 
 #include "executor/gang/flight.h"
-#include "executor/gang/guard.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-static enum pw_status function_run(struct pw_exec_gang *gang)
+struct pw_device_call pw_gang_call_make(const struct pw_exec_gang *gang, const struct pw_task *task)
+{
+        return (struct pw_device_call){ .function = gang->node->function, .task = task, .rests = gang->node->rests,
+                                        .guard = pw_guard_make(&gang->launch->guard_key, gang->seq) };
+}
+
+static enum pw_status function_run(struct pw_exec_gang *gang, struct pw_device_end *ret_end)
 {
         struct pw_launch *launch = gang->launch;
-        struct pw_task task = gang->node->task; /* a function may spoil its own */
+        struct pw_task *task = &gang->node->task;
+        struct pw_device_call call = pw_gang_call_make(gang, task);
         uint64_t limit = gang->node->image->time_limit_us;
         enum pw_status status;
 
         launch->text[0] = 0;
-        task.error_text = launch->text;
-        task.error_text_bytes = sizeof launch->text;
+        task->error_text = launch->text;
+        task->error_text_bytes = sizeof launch->text;
         /* Where the call has a limit of its own, exactly; else as of the gang's start. */
         atomic_store_explicit(&launch->own->running_since_ns, limit ? pw_launch_clock_ns() : pw_launch_now_ns(launch),
                               memory_order_release);
-        status = launch->given.kind->launch(launch->given.handle, gang->node->function, &task);
+        status = launch->given.kind->launch(launch->given.handle, &call, ret_end);
         atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
         launch->text[sizeof launch->text - 1] = 0;
         return status;
-}
-
-static uint8_t *output_end(const struct pw_task *task, uint32_t index)
-{
-        return (uint8_t *)task->outputs[index].data + task->outputs[index].bytes;
-}
-
-void pw_gang_guards_set(const struct pw_exec_gang *gang, const struct pw_task *task, const struct pw_guard *guard)
-{
-        for (uint32_t i = 0; i < gang->node->image->output_count; i++)
-                pw_guard_set(guard, output_end(task, i), gang->node->outputs[i].rest);
 }
 
 /* The function wrote past output `index`. If it went past the room too, nothing that lies in the device's memory can be trusted:
@@ -53,23 +48,6 @@ __attribute__((cold, noinline)) static struct pw_room_head overrun(const struct 
                 _exit(PW_EXIT_OVERRUN);
         }
         return fault;
-}
-
-/* False: *ret_fault says which output has something behind it. */
-static bool guards_look(const struct pw_exec_gang *gang, const struct pw_call_end *end, struct pw_room_head *ret_fault)
-{
-        enum pw_guard_state worst = PW_GUARD_WHOLE, state;
-        uint32_t at = 0;
-
-        for (uint32_t i = 0; i < gang->node->image->output_count; i++) {
-                state = pw_guard_check(end->guard, output_end(end->task, i), gang->node->outputs[i].rest);
-                at = state > worst ? i : at;
-                worst = state > worst ? state : worst;
-        }
-        if (worst == PW_GUARD_WHOLE)
-                return true;
-        *ret_fault = overrun(gang, at, worst);
-        return false;
 }
 
 /* A module may harm the process as it is loaded, and a function when it first runs. */
@@ -132,31 +110,29 @@ bool pw_gang_call_prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_ou
         return true;
 }
 
-struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const struct pw_call_end *end)
+struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const struct pw_device_end *end, const char *text)
 {
-        struct pw_room_head fault;
         enum pw_status status;
 
-        if (!guards_look(gang, end, &fault))
-                return fault;
+        if (end->guard != PW_GUARD_WHOLE)
+                return overrun(gang, end->output, end->guard);
         if (end->status == PW_OK)
                 return pw_gang_fault(gang, PW_OK);
         status = pw_status_told((uint32_t)end->status); /* a function may return any number */
-        return pw_gang_cause(gang, status, end->text[0] ? end->text : pw_status_text(status));
+        return pw_gang_cause(gang, status, text[0] ? text : pw_status_text(status));
 }
 
 struct pw_room_head pw_gang_call(struct pw_exec_gang *gang)
 {
-        const struct pw_task *task = &gang->node->task;
         struct pw_room_head outcome;
-        struct pw_guard guard;
+        struct pw_device_end end = { PW_OK, PW_GUARD_WHOLE, 0 };
         enum pw_status status;
 
         if (!pw_gang_call_prepare(gang, &outcome))
                 return outcome;
-        guard = pw_guard_make(&gang->launch->guard_key, gang->seq);
-        pw_gang_guards_set(gang, task, &guard);
-        status = function_run(gang);
+        status = function_run(gang, &end);
+        if (status != PW_OK)
+                end.status = status;
         pw_gang_tried(gang);
-        return pw_gang_call_outcome(gang, &(struct pw_call_end){ status, gang->launch->text, task, &guard });
+        return pw_gang_call_outcome(gang, &end, gang->launch->text);
 }

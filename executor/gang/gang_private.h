@@ -40,10 +40,10 @@ struct pw_room_head pw_gang_call(struct pw_exec_gang *gang);
 /* Its parts, where launch and end are apart. Find function and data, for the node's values. False: it cannot run, as *ret_outcome
  * says. */
 bool pw_gang_call_prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome);
-void pw_gang_guards_set(const struct pw_exec_gang *gang, const struct pw_task *task, const struct pw_guard *guard);
-/* How the function ended: its status, what it says of it ("": nothing), and what it was given. */
-struct pw_call_end { enum pw_status status; const char *text; const struct pw_task *task; const struct pw_guard *guard; };
-struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const struct pw_call_end *end);
+/* What the device is to run then; the task is the caller's, with a text of its own. */
+struct pw_device_call pw_gang_call_make(const struct pw_exec_gang *gang, const struct pw_task *task);
+/* It has ended so, and says `text` of it ("": nothing). */
+struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const struct pw_device_end *end, const char *text);
 /* Its function has run here, for the first time perhaps. */
 void pw_gang_tried(const struct pw_exec_gang *gang);
 /* Bring an input of the run to where this member reads it. */

@@ -66,7 +66,14 @@ static void room_resolve(struct pw_exec_program *program, uint32_t index, struct
         ret_value->dtype = value->dtype;
         ret_value->dims = pw_box_dims(&box);
         ret_value->bytes = pw_box_elements(&box) * pw_dtype_bytes(value->dtype);
-        ret_room->rest = (uint32_t)pw_min_u64(pw_room_bytes(value->shard_bytes) - ret_value->bytes, UINT32_MAX);
+}
+
+static void rests_resolve(struct pw_program_node *node)
+{
+        for (uint32_t i = 0; i < node->image->output_count; i++) {
+                uint64_t room = pw_room_bytes(pw_image_value(node->program->image, node->outputs[i].value)->shard_bytes);
+                node->rests[i] = (uint32_t)pw_min_u64(room - node->output_values[i].bytes, UINT32_MAX);
+        }
 }
 
 /* Of the list of values at `list` of the image; `ret_values` NULL: of no call. */
@@ -318,7 +325,7 @@ struct node_shape { uint32_t args, values, waits; bool has_sources; };
 static struct pw_program_node *node_new(struct pw_programs *programs, const struct pw_image_node *image,
                                         const struct node_shape *shape)
 {
-        uint64_t bytes = sizeof(struct pw_program_node) + shape->args * (sizeof(struct pw_program_room) + sizeof(uint32_t)) +
+        uint64_t bytes = sizeof(struct pw_program_node) + shape->args * (sizeof(struct pw_program_room) + 2 * sizeof(uint32_t)) +
                          shape->values * sizeof(struct pw_task_value) + shape->waits * sizeof(struct pw_program_wait) +
                          shape->has_sources * sizeof(struct pw_program_sources);
         struct pw_program_node *node = malloc(bytes);
@@ -335,6 +342,7 @@ static struct pw_program_node *node_new(struct pw_programs *programs, const stru
         node->sources = (struct pw_program_sources *)(node->input_values + shape->values);
         node->waits = (struct pw_program_wait *)(node->sources + shape->has_sources);
         node->dead_inputs = (uint32_t *)(node->waits + shape->waits);
+        node->rests = node->dead_inputs + shape->args;
         node->sources = shape->has_sources ? node->sources : NULL;
         return node;
 }
@@ -360,8 +368,10 @@ static enum pw_status member_resolve(struct pw_programs *programs, struct pw_pro
         lives_fill(node->program, node);
         if (node->image->kind == PW_NODE_TRANSFER)
                 return transfer_resolve(programs, node, ret_err);
-        if (is_call)
+        if (is_call) {
+                rests_resolve(node);
                 task_resolve(programs, node);
+        }
         return PW_OK;
 }
 

@@ -43,7 +43,6 @@ struct pw_program_room {
         uint32_t base;
         uint64_t offset;
         int32_t input; /* of the program, whose load writes the value; -1: none */
-        uint32_t rest; /* bytes of the room behind the own shard, as far as 32 bits go */
 };
 
 /* What a receiver reads. The data pointers, and those to the heads of rooms (NULL: it lies in none), are of the run that is being
@@ -82,6 +81,7 @@ struct pw_program_node {
         struct pw_loaded_module *module;    /* of the function; held by the node */
         struct pw_program_room *inputs, *outputs;
         struct pw_task_value *input_values, *output_values;
+        uint32_t *rests;                    /* of a call, for each output: bytes of its room behind the shard, as far as 32 bits go */
         struct pw_program_wait *waits, *behind; /* in the run itself; in those whose blocks it took over */
         struct pw_program_sources *sources; /* of a receiver that is no call */
         /* For the measured peak: bytes of block rooms that it makes alive, and that are dead behind it. */

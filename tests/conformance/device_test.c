@@ -45,27 +45,46 @@ static bool is_late(const struct pw_device_kind *kind, const struct pw_exec_devi
         return !(kind->caps(device) & PW_DEVICE_SYNCHRONOUS);
 }
 
-/* Of a device that does it later, the status of the oldest that is under way; of others, `status`. */
-static enum pw_status ended(const struct pw_device_kind *kind, struct pw_exec_device *device, enum pw_status status)
+/* A call, the memory of its task, and how it ended where that was at once. */
+struct call {
+        struct pw_device_call call;
+        struct pw_task task;
+        uint32_t rests[1];
+        struct pw_device_end end;
+};
+
+/* `task` with one output at most, of which `rest` bytes of room lie behind. */
+static void launch(const struct pw_device_kind *kind, struct pw_exec_device *device, struct call *call,
+                   const struct pw_function *function, uint32_t rest)
 {
-        if (!is_late(kind, device))
-                return status;
-        assert_int_equal(status, PW_OK);
-        while (!kind->done(device, &status)) {
+        static const struct pw_guard_key key = { { 7, 11 } };
+
+        call->rests[0] = rest;
+        call->call = (struct pw_device_call){ .function = function, .task = &call->task, .rests = call->rests,
+                                              .guard = pw_guard_make(&key, 13) };
+        assert_int_equal(kind->launch(device, &call->call, &call->end), PW_OK);
+}
+
+/* How that ended, or on a device that does it later the oldest that is under way. */
+static struct pw_device_end ended(const struct pw_device_kind *kind, struct pw_exec_device *device, const struct call *call)
+{
+        struct pw_device_end end = call->end;
+
+        while (is_late(kind, device) && !kind->done(device, &end)) {
                 uint64_t next_ns = kind->next_ns(device);
                 struct timespec until = { .tv_sec = (time_t)(next_ns / 1000000000), .tv_nsec = (long)(next_ns % 1000000000) };
 
                 assert_true(next_ns != UINT64_MAX);
                 clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
         }
-        return status;
+        return end;
 }
 
 static void expect_nothing(const struct pw_device_kind *kind, struct pw_exec_device *device)
 {
-        enum pw_status status;
+        struct pw_device_end end;
 
-        assert_false(kind->done(device, &status));
+        assert_false(kind->done(device, &end));
         assert_true(kind->next_ns(device) == UINT64_MAX);
         kind->idle(device);
 }
@@ -100,21 +119,28 @@ static enum pw_status append(struct pw_task *task)
 
 static enum pw_status refuse(struct pw_task *task) { return pw_task_fail(task, "shard %u refuses", task->shard); }
 
+/* A list, and room behind it. */
+#define LIST { .bytes = 101 * sizeof(uint32_t), .dtype = PW_I32 }
+#define REST (uint32_t)(27 * sizeof(uint32_t))
+
 static void check_order(const struct pw_device_kind *kind, struct pw_exec_device *device)
 {
         static const struct pw_function function = PW_FUNCTION(append);
-        uint32_t list[101] = { 0 };
-        struct pw_task_value output = { .data = list, .bytes = sizeof list, .dtype = PW_I32 };
-        struct pw_task tasks[100];
+        uint32_t list[128] = { 0 };
+        struct pw_task_value output = LIST;
+        struct call calls[100];
 
+        output.data = list;
         for (uint32_t i = 0; i < 100; i++) {
-                tasks[i] = (struct pw_task){ .outputs = &output, .output_count = 1, .shard = i };
-                assert_int_equal(kind->launch(device, &function, &tasks[i]), PW_OK);
+                calls[i].task = (struct pw_task){ .outputs = &output, .output_count = 1, .shard = i };
+                launch(kind, device, &calls[i], &function, REST);
                 if (!is_late(kind, device))
                         assert_int_equal(list[0], i + 1);
         }
         for (uint32_t i = 0; i < 100; i++) {
-                assert_int_equal(ended(kind, device, PW_OK), PW_OK);
+                struct pw_device_end end = ended(kind, device, &calls[i]);
+
+                assert_true(end.status == PW_OK && end.guard == PW_GUARD_WHOLE);
                 assert_true(list[0] > i);
         }
         expect_nothing(kind, device);
@@ -127,11 +153,63 @@ static void check_status(const struct pw_device_kind *kind, struct pw_exec_devic
 {
         static const struct pw_function function = PW_FUNCTION(refuse);
         char text[64] = "";
-        struct pw_task task = { .shard = 3, .error_text = text, .error_text_bytes = sizeof text };
+        struct call call = { .task = { .shard = 3, .error_text = text, .error_text_bytes = sizeof text } };
 
-        assert_int_equal(ended(kind, device, kind->launch(device, &function, &task)), PW_FAILED);
+        launch(kind, device, &call, &function, 0);
+        assert_int_equal(ended(kind, device, &call).status, PW_FAILED);
         assert_string_equal(text, "shard 3 refuses");
         expect_nothing(kind, device); /* said once */
+}
+
+static enum pw_status spill(struct pw_task *task)
+{
+        memset(pw_task_out(task, 0), 1, task->outputs[0].bytes + task->shard);
+        return PW_OK;
+}
+
+/* Writing behind an output is found out, in its room or past it; not what lay there before. */
+static void check_guards(const struct pw_device_kind *kind, struct pw_exec_device *device)
+{
+        static const struct { uint32_t beyond; enum pw_guard_state state; } cases[] = {
+                { 0, PW_GUARD_WHOLE }, { 1, PW_GUARD_TOUCHED }, { REST, PW_GUARD_PASSED }, { 0, PW_GUARD_WHOLE },
+        };
+        static const struct pw_function function = PW_FUNCTION(spill);
+        uint32_t list[128] = { 0 };
+        struct pw_task_value output = LIST;
+        struct call calls[pw_array_count(cases)];
+
+        output.data = list;
+        for (uint32_t i = 0; i < pw_array_count(cases); i++) {
+                calls[i].task = (struct pw_task){ .outputs = &output, .output_count = 1, .shard = cases[i].beyond };
+                launch(kind, device, &calls[i], &function, REST);
+        }
+        for (uint32_t i = 0; i < pw_array_count(cases); i++)
+                assert_int_equal(ended(kind, device, &calls[i]).guard, cases[i].state);
+}
+
+static bool may_not(const struct pw_device_call *call)
+{
+        return call->task->shard != 1;
+}
+
+/* Who can ask as a function begins does not run what may not. */
+static void check_asks(const struct pw_device_kind *kind, struct pw_exec_device *device)
+{
+        static const struct pw_function function = PW_FUNCTION(append);
+        uint32_t list[128] = { 0 };
+        struct pw_task_value output = LIST;
+        struct call calls[3];
+
+        output.data = list;
+        for (uint32_t i = 0; i < 3; i++) {
+                calls[i] = (struct call){ .task = { .outputs = &output, .output_count = 1, .shard = i }, .rests = { REST } };
+                calls[i].call = (struct pw_device_call){ .function = &function, .task = &calls[i].task, .rests = calls[i].rests,
+                                                         .may_run = may_not };
+                assert_int_equal(kind->launch(device, &calls[i].call, &calls[i].end), PW_OK);
+        }
+        for (uint32_t i = 0; i < 3; i++)
+                assert_int_equal(ended(kind, device, &calls[i]).status, PW_OK);
+        assert_true(list[0] == 2 && list[1] == 0 && list[2] == 2);
 }
 
 /* What is under way when a device is closed never runs. */
@@ -139,16 +217,19 @@ static void check_close(const struct pw_device_kind *kind, struct pw_exec_device
 {
         static const struct pw_function function = PW_FUNCTION(append);
         struct pw_exec_device *other;
-        uint32_t list[101] = { 0 };
-        struct pw_task_value output = { .data = list, .bytes = sizeof list, .dtype = PW_I32 };
-        struct pw_task task = { .outputs = &output, .output_count = 1 };
+        uint32_t list[128] = { 0 };
+        struct pw_task_value output = LIST;
+        struct call calls[10];
         struct pw_error err;
 
         if (!is_late(kind, device))
                 return;
+        output.data = list;
         assert_int_equal(kind->open(&(struct pw_device_params){ .launch_delay_us = LATE_US }, &other, &err), PW_OK);
-        for (uint32_t i = 0; i < 10; i++)
-                assert_int_equal(kind->launch(other, &function, &task), PW_OK);
+        for (uint32_t i = 0; i < 10; i++) {
+                calls[i].task = (struct pw_task){ .outputs = &output, .output_count = 1 };
+                launch(kind, other, &calls[i], &function, REST);
+        }
         kind->close(other);
         assert_int_equal(list[0], 0);
 }
@@ -158,6 +239,8 @@ static void test_functions(void **state)
         (void)state;
         each_kind(check_order);
         each_kind(check_status);
+        each_kind(check_guards);
+        each_kind(check_asks);
         each_kind(check_close);
 }
 
@@ -179,14 +262,14 @@ static enum pw_status nothing(struct pw_task *task)
 static uint64_t launch_ten(const struct pw_device_kind *kind, struct pw_exec_device *device, const struct pw_function *function)
 {
         uint64_t start = clock_us();
-        struct pw_task tasks[10];
+        struct call calls[10];
 
         for (uint32_t i = 0; i < 10; i++) {
-                tasks[i] = (struct pw_task){ .shard = i };
-                assert_int_equal(kind->launch(device, function, &tasks[i]), PW_OK);
+                calls[i].task = (struct pw_task){ .shard = i };
+                launch(kind, device, &calls[i], function, 0);
         }
         for (uint32_t i = 0; i < 10; i++)
-                assert_int_equal(ended(kind, device, PW_OK), PW_OK);
+                assert_int_equal(ended(kind, device, &calls[i]).status, PW_OK);
         kind->idle(device);
         return clock_us() - start;
 }
@@ -236,7 +319,7 @@ static void test_emulated_clock(void **state)
 {
         const struct pw_device_kind *kind = pw_device_kind("emulated");
         static const struct pw_function napping = PW_FUNCTION(nap);
-        struct pw_task task = { 0 };
+        struct call call = { .rests = { 0 } };
         struct pw_exec_device *device;
         struct pw_error err;
         uint64_t came, took = UINT64_MAX;
@@ -246,7 +329,7 @@ static void test_emulated_clock(void **state)
                 assert_int_equal(kind->open(&(struct pw_device_params){ 0 }, &device, &err), PW_OK);
                 came = clock_us() - 1000;
                 kind->not_before(device, came * 1000);
-                assert_int_equal(kind->launch(device, &napping, &task), PW_OK);
+                launch(kind, device, &call, &napping, 0);
                 took = clock_us() - came;
                 assert_true(took >= 2000);
                 assert_true(kind->ended_ns(device, (clock_us() + 1) * 1000) >= (came + 2000) * 1000); /* it counts ns */
@@ -262,7 +345,7 @@ static void test_emulated_clock_goes_on(void **state)
 {
         const struct pw_device_kind *kind = pw_device_kind("emulated");
         static const struct pw_function napping = PW_FUNCTION(nap);
-        struct pw_task task = { 0 };
+        struct call call = { .rests = { 0 } };
         struct pw_exec_device *device;
         struct pw_error err;
         uint64_t told;
@@ -271,7 +354,7 @@ static void test_emulated_clock_goes_on(void **state)
         assert_int_equal(kind->open(&(struct pw_device_params){ 0 }, &device, &err), PW_OK);
         told = kind->ended_ns(device, clock_us() * 1000);
         kind->not_before(device, told - 1500000);
-        assert_int_equal(kind->launch(device, &napping, &task), PW_OK);
+        launch(kind, device, &call, &napping, 0);
         assert_true(kind->ended_ns(device, (clock_us() + 1) * 1000) >= told + 2000000);
         kind->close(device);
 }

@@ -5,8 +5,8 @@
  * latter were, what lies behind the room may be spoilt, and that may be anybody's. What a guard looks like is a secret of the
  * process.
  */
-#ifndef PW_EXECUTOR_GANG_GUARD_H
-#define PW_EXECUTOR_GANG_GUARD_H
+#ifndef PW_EXECUTOR_DEVICE_GUARD_H
+#define PW_EXECUTOR_DEVICE_GUARD_H
 
 #include "plane/board/image.h"
 

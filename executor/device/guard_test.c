@@ -1,5 +1,5 @@
 /* What lies right behind a value and at the end of its room is guarded, and nothing else is written. */
-#include "executor/gang/guard.h"
+#include "executor/device/guard.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
