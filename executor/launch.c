@@ -54,6 +54,7 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
                 free(launch);
                 return NULL;
         }
+        launch->memory = params->kind->memory(params->handle);
         launch->own = params->boards[params->device];
         launch->board = params->islands[params->island];
         launch->next = pw_wait_load(&launch->own->done.seq) + 1;

@@ -37,6 +37,7 @@ struct pw_launch {
         struct pw_exec_modules modules;
         struct pw_programs programs;
         struct pw_runs runs;
+        const struct pw_device_memory *memory; /* of the device */
         struct pw_flights *flights;     /* of a device that does calls later than they are launched; else NULL */
         uint64_t next;                  /* seq to look at; in a gang, its own */
         uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */

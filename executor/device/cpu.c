@@ -39,6 +39,12 @@ static uint32_t cpu_caps(const struct pw_exec_device *device)
         return PW_DEVICE_SYNCHRONOUS;
 }
 
+static const struct pw_device_memory *cpu_memory(const struct pw_exec_device *device)
+{
+        (void)device;
+        return &pw_memory_host;
+}
+
 static enum pw_status cpu_launch(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end)
 {
         *ret_end = pw_hostly_run(call, &device->services);
@@ -84,6 +90,7 @@ const struct pw_device_kind pw_device_cpu = {
         .open = cpu_open,
         .close = cpu_close,
         .caps = cpu_caps,
+        .memory = cpu_memory,
         .launch = cpu_launch,
         .done = cpu_done,
         .next_ns = cpu_next_ns,

@@ -12,12 +12,14 @@
 
 #include "base/error.h"
 #include "executor/device/guard.h"
+#include "executor/device/memory.h"
 #include "pathways_module.h"
 
 #include <stdbool.h>
 
 enum pw_device_caps {
         PW_DEVICE_SYNCHRONOUS = 1u << 0, /* launch() returns when the function has run; nothing is ever under way */
+        PW_DEVICE_APART = 1u << 1,       /* the processor does not read its memory; all of it is one arena, for all tenants */
 };
 
 struct pw_device_params {
@@ -54,6 +56,7 @@ struct pw_device_kind {
         enum pw_status (*open)(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err);
         void (*close)(struct pw_exec_device *device); /* what is under way is dropped */
         uint32_t (*caps)(const struct pw_exec_device *device); /* enum pw_device_caps, of this one, as it was opened */
+        const struct pw_device_memory *(*memory)(const struct pw_exec_device *device); /* likewise */
         /* Run a function: this device's work in a gang, behind all that was launched before. SYNCHRONOUS: PW_OK, it has run, and
          * *ret_end says how it ended.   Blocks: until then. Else PW_OK: it is under way, and done() will say that. Another status:
          * it could not be launched; the task's text may say why.   Blocks: never. */

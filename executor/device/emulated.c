@@ -122,6 +122,12 @@ static uint32_t emulated_caps(const struct pw_exec_device *device)
         return device->launch_delay_ns ? 0 : PW_DEVICE_SYNCHRONOUS;
 }
 
+static const struct pw_device_memory *emulated_memory(const struct pw_exec_device *device)
+{
+        (void)device;
+        return &pw_memory_host;
+}
+
 static enum pw_status emulated_launch(struct pw_exec_device *device, const struct pw_device_call *call,
                                       struct pw_device_end *ret_end)
 {
@@ -202,6 +208,7 @@ const struct pw_device_kind pw_device_emulated = {
         .open = emulated_open,
         .close = emulated_close,
         .caps = emulated_caps,
+        .memory = emulated_memory,
         .launch = emulated_launch,
         .done = emulated_done,
         .next_ns = emulated_next_ns,

@@ -27,6 +27,11 @@ static uint32_t spy_caps(const struct pw_exec_device *device)
         (void)device;
         return 0;
 }
+static const struct pw_device_memory *spy_memory(const struct pw_exec_device *device)
+{
+        (void)device;
+        return &pw_memory_host;
+}
 static enum pw_status spy_launch(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end)
 {
         (void)ret_end;
@@ -64,9 +69,9 @@ static void spy_not_before(struct pw_exec_device *device, uint64_t ns) { (void)d
 static void spy_idle(struct pw_exec_device *device) { assert_int_equal(device->count, 0); }
 
 static const struct pw_device_kind spying = { .name = "spying", .about = "does what it is told to", .open = spy_open,
-                                              .close = spy_close, .caps = spy_caps, .launch = spy_launch, .done = spy_done,
-                                              .next_ns = spy_next_ns, .moved = spy_moved, .ended_ns = spy_ended_ns,
-                                              .not_before = spy_not_before, .idle = spy_idle };
+                                              .close = spy_close, .caps = spy_caps, .memory = spy_memory, .launch = spy_launch,
+                                              .done = spy_done, .next_ns = spy_next_ns, .moved = spy_moved,
+                                              .ended_ns = spy_ended_ns, .not_before = spy_not_before, .idle = spy_idle };
 
 /* --- what tests share -------------------------------------------------------------------------------------------------------- */
 

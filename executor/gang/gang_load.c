@@ -79,6 +79,7 @@ static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *sha
                 return false;
         }
         source->data = place.data;
+        source->in_host = shard->device == PW_SHARD_IN_HOST;
         *ret_head = place.head;
         return !place.head || pw_gang_is_value(gang, place.head, shard->device, ret_fault);
 }
@@ -88,6 +89,7 @@ static bool inline_find(struct pw_exec_gang *gang, const struct pw_run_input *in
                         struct pw_room_head *ret_fault)
 {
         source->data = input->value;
+        source->in_host = true;
         return source->bytes <= sizeof input->value || too_short(gang, sizeof input->value, source->bytes, ret_fault);
 }
 

@@ -56,6 +56,8 @@ static enum pw_status reduce(const struct pw_exec_gang *gang, const struct pw_bo
         uint8_t *to = pw_run_room(gang->view, output).data;
         uint64_t bytes = element_bytes(gang), end = part->start[0] + part->size[0], moved;
         struct pw_assembly assembly = {
+                .memory = gang->launch->memory,
+                .device = gang->launch->given.handle,
                 .to = block,
                 .to_box = *part,
                 .dtype = pw_image_value(gang->view->program->image, output->value)->dtype,

@@ -32,6 +32,15 @@ bool pw_gang_mark_read(struct pw_exec_gang *gang, const struct pw_mark *mark, st
         return false;
 }
 
+/* To be read when it returns. */
+static enum pw_status copy_out(const struct pw_launch *launch, void *to, const uint8_t *from, uint64_t bytes,
+                               struct pw_error *ret_err)
+{
+        enum pw_status status = launch->memory->copy_out(launch->given.handle, to, from, bytes, ret_err);
+
+        return status == PW_OK ? launch->memory->settle(launch->given.handle, ret_err) : status;
+}
+
 enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
 {
         const struct pw_program_room *input = &gang->node->inputs[0];
@@ -42,7 +51,9 @@ enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
 
         if (!cancelled && pw_gang_is_value(gang, place.head, gang->launch->given.device, &fault) && gang->node->image->eager) {
                 uint64_t bytes = pw_image_value(gang->view->program->image, input->value)->shard_bytes;
-                memcpy(mark->value, place.data, pw_min_u64(bytes, sizeof mark->value));
+                struct pw_error err;
+                if (copy_out(gang->launch, mark->value, place.data, pw_min_u64(bytes, sizeof mark->value), &err) != PW_OK)
+                        fault = pw_gang_cause(gang, err.status, err.text);
         }
         pw_gang_mark(gang, mark, &fault);
         return fault.status;
@@ -67,6 +78,7 @@ static bool room_find(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head
         if (pw_run_room_at(gang->view, &gang->launch->segments, &gang->node->inputs[0], sources->places[i], &place, &err) ==
             PW_OK) {
                 sources->sources[i].data = place.data;
+                sources->sources[i].in_host = false;
                 sources->heads[i] = place.head;
                 return true;
         }
@@ -91,6 +103,7 @@ static bool receive_marked(struct pw_exec_gang *gang, uint32_t i, uint32_t devic
         if (!gang->node->image->eager)
                 return room_find(gang, i, ret_fault);
         gang->node->sources->sources[i].data = mark->value;
+        gang->node->sources->sources[i].in_host = true;
         return true;
 }
 

@@ -81,7 +81,7 @@ struct pw_program_node {
         struct pw_loaded_module *module;    /* of the function; held by the node */
         struct pw_program_room *inputs, *outputs;
         struct pw_task_value *input_values, *output_values;
-        uint32_t *rests;                    /* of a call, for each output: bytes of its room behind the shard, as far as 32 bits go */
+        uint32_t *rests;                    /* of a call, per output: bytes of its room behind the shard, as far as 32 bits go */
         struct pw_program_wait *waits, *behind; /* in the run itself; in those whose blocks it took over */
         struct pw_program_sources *sources; /* of a receiver that is no call */
         /* For the measured peak: bytes of block rooms that it makes alive, and that are dead behind it. */
