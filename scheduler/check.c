@@ -105,8 +105,10 @@ static void check_memory(struct check *check)
         }
         if (sum != device->capacity)
                 problem(check, "memory adds up to", sum, device->capacity);
-        for (uint32_t i = 0; i < device->room_count; i++)
+        for (uint32_t i = 0; i < device->room_count && !device->range; i++)
                 ranges += pw_range_used(device->rooms[i]->range);
+        if (device->range)
+                ranges = pw_range_used(device->range);
         if (ranges != device->capacity - device->free)
                 problem(check, "bytes in segments", ranges, device->capacity - device->free);
 }
@@ -154,7 +156,8 @@ static void check_quotas(struct check *check)
                         const struct pw_rooms *rooms =
                                 check->scheduler->devices[d] ? pw_device_rooms(check->scheduler->devices[d], quota->tenant) : NULL;
 
-                        used += rooms ? pw_range_used(rooms->range) : 0;
+                        used += !rooms ? 0 : rooms->range == check->scheduler->devices[d]->range ? pw_rooms_used(rooms)
+                                                                                                : pw_range_used(rooms->range);
                 }
                 if (used != pw_quota_used(quota))
                         problem(check, "bytes charged to a tenant", pw_quota_used(quota), used);

@@ -70,7 +70,12 @@ extern const struct pw_transition_kind pw_run_transitions; /* of those of a run;
 
 /* --- devices ---------------------------------------------------------------------------------------------------------- */
 
-struct pw_device_add { uint32_t device, island; const char *kind; uint64_t capacity_bytes; };
+struct pw_device_add {
+        uint32_t device, island;
+        const char *kind;
+        uint64_t capacity_bytes;
+        bool apart; /* its memory is one arena: segments of all tenants name the same bytes, so rooms of no two lie over each other */
+};
 PW_MUST_CHECK enum pw_status pw_scheduler_device_add(struct pw_scheduler *scheduler, const struct pw_device_add *add,
                                                      struct pw_error *ret_err);
 /* The memory of a device that one tenant may map: rooms for its runs are placed there. Needed before a slice of the tenant

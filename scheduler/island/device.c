@@ -17,10 +17,11 @@ struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead,
         pw_list_init(&device->turns);
         pw_list_init(&device->leaving);
         device->kind = strdup(add->kind);
+        device->range = add->apart ? pw_range_new(add->capacity_bytes, PW_LINE_BYTES) : NULL;
         device->seqs = calloc(capacity, sizeof *device->seqs);
         device->charges = counts ? calloc(capacity, sizeof *device->charges) : NULL;
         device->markers = calloc(capacity, sizeof *device->markers);
-        if (device->kind && device->seqs && device->markers && !counts == !device->charges)
+        if (device->kind && !add->apart == !device->range && device->seqs && device->markers && !counts == !device->charges)
                 return device;
         pw_device_free(device);
         return NULL;
@@ -32,9 +33,11 @@ void pw_device_free(struct pw_device *device)
                 return;
         for (uint32_t i = 0; i < device->room_count; i++) {
                 pw_line_done(&device->rooms[i]->line);
-                pw_range_free(device->rooms[i]->range);
+                if (!device->range)
+                        pw_range_free(device->rooms[i]->range);
                 free(device->rooms[i]);
         }
+        pw_range_free(device->range);
         free(device->rooms);
         free(device->kind);
         free(device->seqs);

@@ -1,7 +1,8 @@
 /* A device as the scheduler books it: rooms of its memory, how many gangs it was given and has done, what is to happen then.
  *
  * capacity = free + used_results + used_blocks + letting_go: each is counted when a room is taken, changes its use or is given
- * back. The rooms themselves lie in one segment per tenant; capacity is booked over all of them.
+ * back. The rooms themselves lie in one segment per tenant; capacity is booked over all of them. Where the memory is apart the
+ * segments are names of one arena, and their rooms are ranges of that.
  *
  * Markers say what a device's progress means: gangs count up per device, a marker stands at the count of its gang, and progress
  * fires the markers that it passes. Gangs without consequence have none. A fragment of which nothing more is ordered leaves at
@@ -23,7 +24,7 @@ struct pw_rooms { /* of one tenant in one device */
         struct pw_device_quota *quota; /* of the tenant */
         uint32_t segment;
         uint64_t bytes;
-        struct pw_range *range;
+        struct pw_range *range; /* of the segment; the device's where it has one */
         uint32_t programs; /* that place rooms there */
         uint64_t used[3];  /* by enum pw_room_use */
         struct pw_line line; /* its fragments that wait for the device's window */
@@ -38,6 +39,7 @@ struct pw_device {
         uint32_t load; /* places of slices */
         /* memory */
         uint64_t capacity, free;
+        struct pw_range *range; /* of the arena; NULL: each segment has its own */
         uint64_t used[3]; /* by enum pw_room_use */
         struct pw_rooms **rooms;
         uint32_t room_count, room_capacity;
@@ -64,7 +66,8 @@ void pw_device_free(struct pw_device *device);
 PW_MUST_CHECK enum pw_status pw_device_segment(struct pw_device *device, struct pw_device_quota *quota, uint32_t segment,
                                                uint64_t bytes, struct pw_error *ret_err);
 struct pw_rooms *pw_device_rooms(const struct pw_device *device, const char *tenant); /* NULL: none */
-static inline bool pw_rooms_idle(const struct pw_rooms *rooms) { return !rooms->programs && !pw_range_used(rooms->range); }
+static inline uint64_t pw_rooms_used(const struct pw_rooms *rooms) { return rooms->used[0] + rooms->used[1] + rooms->used[2]; }
+static inline bool pw_rooms_idle(const struct pw_rooms *rooms) { return !rooms->programs && !pw_rooms_used(rooms); }
 /* Its tenant's segment of the device is no more; it is idle. */
 void pw_rooms_end(struct pw_device *device, struct pw_rooms *rooms);
 /* `bytes` is a multiple of 64, as all rooms are. False: no capacity, or no range that is long enough. */

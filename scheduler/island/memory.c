@@ -25,7 +25,7 @@ enum pw_status pw_device_segment(struct pw_device *device, struct pw_device_quot
         if (!rooms)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a segment of device %u", device->number);
         *rooms = (struct pw_rooms){ .quota = quota, .segment = segment, .bytes = bytes,
-                                    .range = pw_range_new(bytes, PW_LINE_BYTES) };
+                                    .range = device->range ? device->range : pw_range_new(bytes, PW_LINE_BYTES) };
         if (!rooms->range) {
                 free(rooms);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for a segment of device %u", device->number);
@@ -43,7 +43,8 @@ void pw_rooms_end(struct pw_device *device, struct pw_rooms *rooms)
                 i++;
         device->rooms[i] = device->rooms[--device->room_count];
         pw_line_done(&rooms->line);
-        pw_range_free(rooms->range);
+        if (!device->range)
+                pw_range_free(rooms->range);
         free(rooms);
 }
 

@@ -97,6 +97,7 @@ struct world_options {
         uint32_t tenants; /* 0: one */
         const char *policy; /* NULL: fifo */
         uint64_t capacity;
+        bool apart; /* memories of devices are one arena each, for all tenants */
         int donations; /* 0: by chance, 1: always, -1: never */
         uint32_t fail_percent, death_per_mille, cancel_per_mille, deadline_percent, sequential_percent;
         uint32_t judged_percent; /* of the results of several seeds so many are known beforehand, at least */
@@ -161,7 +162,8 @@ static inline uint8_t *world_memory(struct world *world, uint32_t segment, uint6
 {
         struct world_executor *executor = &world->executors[world_segment_device(segment)];
 
-        return executor->memory + (segment - WORLD_SEGMENTS) / WORLD_DEVICES * executor->memory_bytes + offset;
+        return executor->memory + (world->options.apart ? 0 : (segment - WORLD_SEGMENTS) / WORLD_DEVICES) * executor->memory_bytes +
+               offset;
 }
 
 /* states.c: changes of states (base/transition.h), which world_log() has too */

@@ -300,6 +300,19 @@ static void test_tenants(void **state)
                                                       .fail_percent = 5, .cancel_per_mille = 10, .rich = true });
 }
 
+/* Tenants in one arena: rooms of no two lie over each other, and one who has none left waits for what the others give back. */
+static void test_apart(void **state)
+{
+        (void)state;
+        play_seeds(15000, 8, &(struct world_options){ .judged_percent = 25, .tenants = 4, .apart = true,
+                                                      .islands = 2, .devices_per_island = 3, .ahead = 4, .capacity = 128 << 10,
+                                                      .fail_percent = 5, .sequential_percent = 5, .death_per_mille = 2,
+                                                      .cancel_per_mille = 10, .slow_messages = true, .rich = true });
+        play_seeds(15500, 8, &(struct world_options){ .judged_percent = 80, .tenants = 3, .apart = true,
+                                                      .islands = 1, .devices_per_island = 4, .ahead = 8, .capacity = 1 << 20,
+                                                      .sequential_percent = 10 });
+}
+
 /* Whose turn comes first is the policy's: whatever it says, all that must hold does. */
 static void test_policies(void **state)
 {
@@ -422,7 +435,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_load),    cmocka_unit_test(test_errors), cmocka_unit_test(test_cancels),
                         cmocka_unit_test(test_small_arena),
-                cmocka_unit_test(test_tenants), cmocka_unit_test(test_policies),
+                cmocka_unit_test(test_tenants), cmocka_unit_test(test_apart), cmocka_unit_test(test_policies),
                 cmocka_unit_test(test_deaths),  cmocka_unit_test(test_few_deaths), cmocka_unit_test(test_narrow),
                 cmocka_unit_test(test_narrow_deaths), cmocka_unit_test(test_deadlines),
                 cmocka_unit_test(test_rich), cmocka_unit_test(test_rich_troubles),
