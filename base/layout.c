@@ -135,6 +135,17 @@ uint32_t pw_living_replica(const struct pw_sharding *sharding, const uint32_t me
         return UINT32_MAX;
 }
 
+uint32_t pw_first_replica(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place,
+                          const _Atomic uint64_t *lost)
+{
+        uint32_t count = pw_mesh_count(mesh);
+
+        for (uint32_t other = 0; other < count; other++)
+                if (!pw_bits_has(lost, other) && holds_the_same(sharding, mesh, place, other))
+                        return other;
+        return UINT32_MAX;
+}
+
 static bool axis_equal(const struct pw_axis_sharding *a, const struct pw_axis_sharding *b)
 {
         if (a->layout != b->layout)

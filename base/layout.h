@@ -46,6 +46,9 @@ void pw_shard_box(const struct pw_dims *dims, const struct pw_sharding *sharding
  * broadcast axes alone. UINT32_MAX: none is left. */
 uint32_t pw_living_replica(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place,
                            const _Atomic uint64_t *lost);
+/* The lowest of those places: the same for all that hold the same. */
+uint32_t pw_first_replica(const struct pw_sharding *sharding, const uint32_t mesh[PW_MESH_AXES_MAX], uint32_t place,
+                          const _Atomic uint64_t *lost);
 struct pw_dims pw_box_dims(const struct pw_box *box);
 uint64_t pw_box_elements(const struct pw_box *box);
 /* The common part; false if it is empty. */

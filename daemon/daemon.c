@@ -14,6 +14,7 @@
 #include "daemon/inspect/observer.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/memory/audit.h"
+#include "daemon/memory/fetch/fetch.h"
 #include "daemon/memory/freezer/frozen.h"
 #include "daemon/memory/limits.h"
 #include "daemon/memory/room.h"
@@ -177,7 +178,8 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
                 return status;
         daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory,
                                                                 reserved, daemon->hash_secret,
-                                                                daemon->carried.cluster != NULL });
+                                                                daemon->carried.cluster != NULL,
+                                                                pw_settings_apart(&daemon->settings) });
         daemon->boards = pw_boards_new(daemon->host);
         if (!daemon->store || !daemon->boards)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
@@ -216,7 +218,8 @@ static enum pw_status connect_child(struct pw_daemon *daemon, int fd_take, pid_t
 static const struct pw_child_calls child_calls = { .connect = connect_child,
                                                    .describer_up = pw_describe_up,
                                                    .describer_detached = pw_describe_detached,
-                                                   .describer_down = pw_describe_down };
+                                                   .describer_down = pw_describe_down,
+                                                   .executor_down = pw_fetches_executor_down };
 
 /* This host's number and epoch. One that is new in its cluster has none before metadata says so: meanwhile whoever connects is
  * told. */
@@ -469,6 +472,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_closer_free(daemon->closer);
         pw_http_free(daemon->http);
         pw_audits_done(daemon);
+        pw_fetches_done(daemon);
         pw_worker_free(daemon->memory.worker);
         stop_compiling(daemon);
         pw_describe_free(daemon->work.describe);

@@ -4,7 +4,9 @@
 #include "base/memory.h"
 #include "libclient/socket/connection.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #define MAPS_MAX (2 + PW_ISLANDS_MAX + PW_DEVICES_MAX)
 
@@ -16,6 +18,9 @@ struct pw_attached {
         struct pw_map maps[MAPS_MAX];
         uint32_t map_count;
         uint64_t done_at_start; /* gangs of the device */
+        int mailbox, arena;     /* of a device whose memory is apart: where its arena is sent, and that if it was there; else -1 */
+        uint64_t arena_bytes;
+        uint8_t *arenas[PW_DEVICES_MAX]; /* that are mapped, by the memory of the own device; NULL: not yet */
         uint32_t *gone;         /* segments, told by answers, and mapped still */
         size_t gone_count;
 };
@@ -92,8 +97,8 @@ static bool tell_gone(void *context, uint32_t *ret_segment)
         return true;
 }
 
-/* An answer with so many descriptors. Own: the caller gives it back. */
-static enum pw_status call_segment(struct pw_attached *attached, uint32_t segment, uint32_t count, struct pw_answer *ret_answer,
+/* An answer with the descriptors of the segment, and, of a device, of its heads. Own: the caller gives it back. */
+static enum pw_status call_segment(struct pw_attached *attached, uint32_t segment, bool of_device, struct pw_answer *ret_answer,
                                    struct pw_error *ret_err)
 {
         Pathways__Wire__SegmentRequest segment_body = PATHWAYS__WIRE__SEGMENT_REQUEST__INIT;
@@ -110,7 +115,7 @@ static enum pw_status call_segment(struct pw_attached *attached, uint32_t segmen
         body = ret_answer->reply->body_case == PATHWAYS__WIRE__REPLY__BODY_SEGMENT;
         if (body)
                 keep_gone(attached, ret_answer->reply->segment);
-        status = descriptors(ret_answer, body, "segment", count, ret_err);
+        status = descriptors(ret_answer, body, "segment", of_device + !(body && ret_answer->reply->segment->apart), ret_err);
         if (status != PW_OK)
                 pw_answer_done(ret_answer);
         return status;
@@ -127,7 +132,7 @@ static enum pw_status map_answered(int fd, uint64_t offset, uint64_t bytes, stru
 static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
 {
         struct pw_answer answer;
-        enum pw_status status = call_segment(context, segment, 1, &answer, ret_err);
+        enum pw_status status = call_segment(context, segment, false, &answer, ret_err);
 
         if (status != PW_OK)
                 return status;
@@ -136,29 +141,167 @@ static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map
         return status;
 }
 
+/* --- arenas: memory of devices that is apart ------------------------------------------------------------------------------ */
+
+static enum pw_status arena_map(struct pw_attached *attached, uint32_t device, int fd, struct pw_error *ret_err)
+{
+        const struct pw_launch_params *params = &attached->params;
+        struct pw_arena arena = { .fd = fd, .own = device == params->device, .bytes = attached->arena_bytes };
+
+        return params->kind->memory(params->handle)->map(params->handle, &arena, &attached->arenas[device], ret_err);
+}
+
+/* Ask for it, or, of the own device, say that it was sent. */
+static enum pw_status arena_ask(struct pw_attached *attached, uint32_t device, struct pw_answer *ret_answer,
+                                struct pw_error *ret_err)
+{
+        Pathways__Wire__Arena body = PATHWAYS__WIRE__ARENA__INIT;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        enum pw_status status;
+
+        body.device = device;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_ARENA;
+        request.arena = &body;
+        status = pw_connection_call(attached->connection, &request, ret_answer, ret_err);
+        if (status != PW_OK)
+                return status;
+        status = descriptors(ret_answer, ret_answer->reply->body_case == PATHWAYS__WIRE__REPLY__BODY_ARENA, "arena", 1, ret_err);
+        if (status != PW_OK)
+                pw_answer_done(ret_answer);
+        return status;
+}
+
+static enum pw_status mail(int mailbox, int fd, struct pw_error *ret_err)
+{
+        union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } room;
+        struct iovec part = { (char[]){ 0 }, 1 };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room };
+
+        *CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET,
+                                                     .cmsg_type = SCM_RIGHTS };
+        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &fd, sizeof fd);
+        return sendmsg(mailbox, &message, MSG_NOSIGNAL) == 1 ? PW_OK : pw_error_errno(ret_err, errno, "sending an arena");
+}
+
+/* The first executor of a device makes it. */
+static enum pw_status arena_make(struct pw_attached *attached, struct pw_error *ret_err)
+{
+        struct pw_launch_params *params = &attached->params;
+        struct pw_answer answer;
+        enum pw_status status = params->kind->memory(params->handle)->make(params->handle, attached->arena_bytes, &attached->arena,
+                                                                           ret_err);
+
+        if (status == PW_OK)
+                status = mail(attached->mailbox, attached->arena, ret_err);
+        if (status == PW_OK)
+                status = arena_ask(attached, params->device, &answer, ret_err);
+        if (status == PW_OK)
+                pw_answer_done(&answer);
+        return status;
+}
+
+static enum pw_status arena_open(struct pw_attached *attached, struct pw_error *ret_err)
+{
+        struct pw_launch_params *params = &attached->params;
+        enum pw_status status = PW_OK;
+
+        if (!(params->kind->caps(params->handle) & PW_DEVICE_APART))
+                return PW_OK;
+        if (attached->mailbox < 0)
+                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd takes the memory of device %u for the processor's",
+                                    params->device);
+        params->is_used = attached->arena >= 0;
+        if (!params->is_used)
+                status = arena_make(attached, ret_err);
+        return status == PW_OK ? arena_map(attached, params->device, attached->arena, ret_err) : status;
+}
+
+static enum pw_status arena_of(struct pw_attached *attached, uint32_t device, uint8_t **ret_base, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+        struct pw_answer answer;
+
+        if (device >= PW_DEVICES_MAX)
+                return pw_error_set(ret_err, PW_PROTOCOL, "a segment of device %u", device);
+        if (!attached->arenas[device]) {
+                status = arena_ask(attached, device, &answer, ret_err);
+                if (status != PW_OK)
+                        return status;
+                status = arena_map(attached, device, answer.fds[0], ret_err);
+                pw_answer_done(&answer);
+        }
+        *ret_base = attached->arenas[device];
+        return status;
+}
+
+static enum pw_status map_rooms(struct pw_attached *attached, const struct pw_answer *answer, struct pw_rooms_map *map,
+                                struct pw_error *ret_err)
+{
+        const Pathways__Wire__SegmentInfo *info = answer->reply->segment;
+        bool apart = info->apart;
+
+        if (info->heads < pw_segment_heads(info->bytes) || (apart && info->bytes > attached->arena_bytes))
+                return pw_error_set(ret_err, PW_PROTOCOL, "segment %u of a device has %llu bytes, and %llu of heads", info->segment,
+                                    (unsigned long long)info->bytes, (unsigned long long)info->heads);
+        if (map_answered(answer->fds[!apart], 0, info->heads, &map->heads, ret_err) != PW_OK)
+                return ret_err->status;
+        if (!apart)
+                return map_answered(answer->fds[0], info->offset, info->bytes, &map->rooms, ret_err);
+        map->apart = true;
+        map->rooms = (struct pw_map){ .bytes = info->bytes, .writable = info->device == attached->params.device };
+        return arena_of(attached, info->device, &map->rooms.base, ret_err);
+}
+
+/* Rooms and their heads; where they are apart heads alone. */
 static enum pw_status ask_rooms(void *context, uint32_t segment, struct pw_rooms_map *ret_map, struct pw_error *ret_err)
 {
-        struct pw_rooms_map map = { { NULL, 0, false }, { NULL, 0, false } };
-        const Pathways__Wire__SegmentInfo *info;
+        struct pw_attached *attached = context;
+        struct pw_rooms_map map = { { NULL, 0, false }, { NULL, 0, false }, false };
         struct pw_answer answer;
-        enum pw_status status = call_segment(context, segment, 2, &answer, ret_err);
+        enum pw_status status = call_segment(attached, segment, true, &answer, ret_err);
 
         if (status != PW_OK)
                 return status;
-        info = answer.reply->segment;
-        if (info->heads < pw_segment_heads(info->bytes))
-                status = pw_error_set(ret_err, PW_PROTOCOL, "segment %u of a device has heads of %llu bytes for rooms of %llu",
-                                      segment, (unsigned long long)info->heads, (unsigned long long)info->bytes);
-        if (status == PW_OK)
-                status = map_answered(answer.fds[0], info->offset, info->bytes, &map.rooms, ret_err);
-        if (status == PW_OK)
-                status = map_answered(answer.fds[1], 0, info->heads, &map.heads, ret_err);
+        status = map_rooms(attached, &answer, &map, ret_err);
         pw_answer_done(&answer);
         if (status == PW_OK)
                 *ret_map = map;
         else
-                pw_unmap(&map.rooms);
+                pw_unmap(&map.heads);
         return status;
+}
+
+/* Tasks that are too many stay with the daemon: it gives no more than it may. */
+static uint32_t ask_fetches(void *context, const struct pw_fetched *fetched, uint32_t count, struct pw_fetch_task *ret_tasks)
+{
+        struct pw_attached *attached = context;
+        Pathways__Wire__FetchDone done[PW_FETCHES_MAX], *list[PW_FETCHES_MAX];
+        Pathways__Wire__FetchReport body = PATHWAYS__WIRE__FETCH_REPORT__INIT;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        struct pw_answer answer;
+        uint32_t told = 0;
+
+        for (uint32_t i = 0; i < count; i++) {
+                pathways__wire__fetch_done__init(&done[i]);
+                done[i].token = fetched[i].token;
+                done[i].status = fetched[i].err.status;
+                done[i].text = (char *)(uintptr_t)(fetched[i].err.status == PW_OK ? "" : fetched[i].err.text);
+                list[i] = &done[i];
+        }
+        body.n_done = count;
+        body.done = list;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_FETCH_REPORT;
+        request.fetch_report = &body;
+        if (pw_connection_call(attached->connection, &request, &answer, NULL) != PW_OK)
+                return 0; /* the daemon is gone: this process ends */
+        for (size_t i = 0; answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_FETCH_TASKS &&
+                           i < answer.reply->fetch_tasks->n_tasks && told < PW_FETCHES_MAX; i++) {
+                const Pathways__Wire__FetchTask *task = answer.reply->fetch_tasks->tasks[i];
+                ret_tasks[told++] = (struct pw_fetch_task){ task->token, task->from_offset, task->bytes, task->to_offset,
+                                                            task->from_segment, task->to_segment };
+        }
+        pw_answer_done(&answer);
+        return told;
 }
 
 static enum pw_status ask_module(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err)
@@ -207,7 +350,7 @@ static enum pw_status map_next(struct pw_attached *attached, const struct pw_ans
         return PW_OK;
 }
 
-static enum pw_status map_boards(struct pw_attached *attached, const struct pw_answer *answer, struct pw_error *ret_err)
+static enum pw_status map_boards(struct pw_attached *attached, struct pw_answer *answer, struct pw_error *ret_err)
 {
         const Pathways__Wire__Welcome *welcome = answer->reply->welcome;
         struct pw_launch_params *params = &attached->params;
@@ -216,7 +359,7 @@ static enum pw_status map_boards(struct pw_attached *attached, const struct pw_a
 
         if (welcome->device_count > PW_DEVICES_MAX || welcome->island_count > PW_ISLANDS_MAX ||
             params->device >= welcome->device_count || welcome->island >= welcome->island_count ||
-            answer->fd_count != 2 + welcome->island_count + welcome->device_count)
+            answer->fd_count < 2 + welcome->island_count + welcome->device_count)
                 return pw_error_set(ret_err, PW_PROTOCOL,
                                     "pathwaysd welcomed device %u of %u on island %u of %u with %u descriptors", params->device,
                                     welcome->device_count, welcome->island, welcome->island_count, answer->fd_count);
@@ -238,17 +381,23 @@ static enum pw_status map_boards(struct pw_attached *attached, const struct pw_a
                         attached->done_at_start = atomic_load(&params->boards[i]->done.count);
         }
         params->bells = bells;
+        for (uint32_t i = attached->map_count; i < answer->fd_count && status == PW_OK; i++) {
+                *(attached->mailbox < 0 ? &attached->mailbox : &attached->arena) = answer->fds[i];
+                answer->fds[i] = -1;
+        }
         return status;
 }
 
-static enum pw_status open_device(struct pw_launch_params *params, const char *text, struct pw_error *ret_err)
+static enum pw_status open_device(struct pw_attached *attached, const char *text, struct pw_error *ret_err)
 {
+        struct pw_launch_params *params = &attached->params;
         struct pw_device_options options;
         enum pw_status status = pw_device_options_parse(text, &options, ret_err);
 
         if (status != PW_OK)
                 return status;
         options.params.number = params->device;
+        attached->arena_bytes = pw_round_up(options.params.capacity_bytes, 4096);
         params->kind = pw_device_kind(options.kind);
         params->collective = pw_collective_kind("host");
         if (!params->kind)
@@ -267,18 +416,21 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
         if (!attached)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for an executor");
         attached->fd = fd;
+        attached->mailbox = attached->arena = -1;
         status = pw_connection_open(&params, &attached->connection, &welcome, ret_err);
         if (status != PW_OK) {
                 free(attached);
                 return status;
         }
-        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_rooms, ask_gone, tell_gone, ask_module,
-                                                     end_if_detached, ring_doorbell };
+        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_rooms, ask_gone, tell_gone, ask_fetches,
+                                                     ask_module, end_if_detached, ring_doorbell };
         attached->params.around = &attached->around;
         attached->params.device = device;
         status = map_boards(attached, &welcome, ret_err);
         if (status == PW_OK)
-                status = open_device(&attached->params, welcome.reply->welcome->device_options, ret_err);
+                status = open_device(attached, welcome.reply->welcome->device_options, ret_err);
+        if (status == PW_OK)
+                status = arena_open(attached, ret_err);
         pw_answer_done(&welcome);
         if (status != PW_OK)
                 pw_detach(attached);
@@ -291,8 +443,14 @@ void pw_detach(struct pw_attached *attached)
 {
         if (!attached)
                 return;
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++)
+                if (attached->arenas[i])
+                        attached->params.kind->memory(attached->params.handle)->unmap(attached->params.handle, attached->arenas[i],
+                                                                                      attached->arena_bytes);
         if (attached->params.handle)
                 attached->params.kind->close(attached->params.handle);
+        pw_close_fd(&attached->mailbox);
+        pw_close_fd(&attached->arena);
         for (uint32_t i = 0; i < attached->map_count; i++)
                 pw_unmap(&attached->maps[i]);
         pw_connection_close(attached->connection);

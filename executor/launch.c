@@ -1,6 +1,7 @@
 /* The launch loop. */
 #include "executor/launch.h"
 
+#include "executor/fetch.h"
 #include "executor/gang/flight.h"
 #include "executor/wait.h"
 
@@ -177,6 +178,12 @@ static void let_go(struct pw_launch *launch)
         pw_segments_let_go(&launch->segments);
 }
 
+static void fetch(struct pw_launch *launch)
+{
+        launch->fetches = atomic_load(&launch->board->fetches[launch->given.device]);
+        pw_fetches_serve(launch);
+}
+
 uint32_t pw_launch_turn(struct pw_launch *launch)
 {
         struct pw_island_board *board = launch->board;
@@ -185,6 +192,8 @@ uint32_t pw_launch_turn(struct pw_launch *launch)
 
         if (pw_launch_has_gone(launch))
                 let_go(launch);
+        if (pw_launch_has_fetches(launch))
+                fetch(launch);
         /* What lies farther back was not ours, or is done. */
         if (head >= PW_ORDER_REACH)
                 launch->next = pw_max_u64(launch->next, head - PW_ORDER_REACH + 1);

@@ -24,6 +24,7 @@ struct pw_launch_params {
         struct pw_exec_device *handle;                         /* of the kind */
         const struct pw_collective_kind *collective;
         const struct pw_surroundings *around;
+        bool is_used;                                          /* the arena of the device had rooms before: bytes of any tenant */
 };
 
 struct pw_exec_gang;
@@ -42,6 +43,7 @@ struct pw_launch {
         uint64_t next;                  /* seq to look at; in a gang, its own */
         uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */
         uint64_t gone;                  /* of the board: what was unmapped up to then */
+        uint64_t fetches;               /* likewise: what was fetched */
         uint64_t now_ns;                /* end of the last gang, or start of this one; 0: waited since, the clock is to be read */
         struct pw_guard_key guard_key;
         uint32_t spin_turns;            /* of a wait, before it yields */
@@ -70,6 +72,12 @@ void pw_launch_ended(struct pw_launch *launch, const struct pw_exec_gang *gang, 
 static inline bool pw_launch_has_gone(const struct pw_launch *launch)
 {
         return atomic_load(&launch->board->gone[launch->given.device]) != launch->gone;
+}
+
+/* Values are to be fetched: the next turn does. */
+static inline bool pw_launch_has_fetches(const struct pw_launch *launch)
+{
+        return atomic_load(&launch->board->fetches[launch->given.device]) != launch->fetches;
 }
 
 /* CLOCK_MONOTONIC */

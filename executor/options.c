@@ -21,6 +21,7 @@ static enum pw_status option_parse(const char *key, const char *value, struct pw
                 { "capacity", &options->params.capacity_bytes },
                 { "launch_delay_us", &options->params.launch_delay_us },
                 { "copy_bandwidth", &options->params.copy_bandwidth },
+                { "apart", &options->params.apart },
         };
 
         if (!strcmp(key, "kind"))

@@ -30,7 +30,7 @@ void pw_entry_fill(struct pw_entry *entry, const struct pw_described *described,
         entry->dtype = (uint8_t)described->dtype;
         entry->rank = (uint8_t)rank;
         entry->is_inline = described->is_inline;
-        entry->is_proxy = 0;
+        entry->away = PW_ENTRY_HERE;
         if (dims_follow(described->dtype, rank))
                 return;
         if (rank <= PW_ENTRY_DIMS)

@@ -11,7 +11,8 @@
  *
  * An object of another host that somebody here holds has a *proxy*: an entry in its tenant's futures segment, as a result has. It
  * names the id that the object has at its home, which is the one that people see. READY with the flag MOVING, its bytes are not
- * here: all of its list but the place of its shard is good. The swap that clears the flag says that they are.
+ * here: all of its list but the place of its shard is good. The swap that clears the flag says that they are. So it is with a result
+ * in memory of devices that the processor does not read, whose bytes are fetched into host memory when somebody wants them.
  *
  * The word, from its low bits: state 3 | flags 5 | generation 24 || generation 8 | status 8 | zero 16. A futex is the low half. The
  * generation, of 32 bits, counts the objects that have had this slot.
@@ -53,7 +54,7 @@ enum pw_entry_state {
 };
 
 enum pw_entry_flag {
-        PW_ENTRY_MOVING = 1u << 3,  /* of a READY entry: the value is being moved, or lies on another host: ask the daemon first */
+        PW_ENTRY_MOVING = 1u << 3,  /* of a READY entry: the value is being moved, or lies out of reach: ask the daemon first */
         PW_ENTRY_RING = 1u << 4,    /* the daemon wants to be rung when the word leaves PENDING */
         PW_ENTRY_DONATED = 1u << 5, /* no new references */
         PW_ENTRY_FROZEN = 1u << 6,
@@ -70,6 +71,13 @@ struct pw_loss_text { uint64_t offset, bytes; };
 /* Of the id that a proxy's object has at its home: `place`; the rest of it is in the label. */
 struct pw_home_place { struct pw_loss_text loss; uint64_t place; };
 
+/* Why a READY value with the flag MOVING is not where its list says. */
+enum pw_entry_away {
+        PW_ENTRY_HERE = 0,  /* it is being moved */
+        PW_ENTRY_PROXY = 1, /* it is on another host; the object is, too */
+        PW_ENTRY_APART = 2, /* it is in memory of devices that the processor does not read */
+};
+
 struct pw_entry {
         _Atomic uint64_t word;
         uint64_t bytes;        /* of the value; ERROR in a futures segment: of the error text */
@@ -78,7 +86,7 @@ struct pw_entry {
         uint8_t dtype;
         uint8_t rank;
         uint8_t is_inline; /* the value lies in `body` */
-        uint8_t is_proxy;  /* believed in futures segments alone */
+        uint8_t away;     /* enum pw_entry_away, believed in futures segments alone */
         union {
                 uint8_t value[PW_INLINE_BYTES];
                 uint64_t dims[PW_ENTRY_DIMS];

@@ -1,14 +1,17 @@
 noinst_LTLIBRARIES += store/libstore.la
 store_libstore_la_LIBTOOLFLAGS = --tag=disable-shared
 store_libstore_la_SOURCES = store/account/audit.c store/account/count.c store/account/holder.c store/account/keep.c \
-	store/account/quota.c store/object/donate.c store/object/ending.c store/object/future.c store/object/scan.c \
+	store/account/quota.c store/object/donate.c store/object/ending.c store/object/fetched.c store/object/future.c \
+	store/object/scan.c \
 	store/name/asker.c store/name/claim.c store/name/lease.c store/name/name.c store/name/publish.c store/name/wanted.c \
 	store/object/move.c store/object/proxy.c store/object/object.c store/object/reclaim.c store/object/ref.c store/object/step.c \
 	store/object/transfer.c store/object/watch.c store/room/extent.c store/room/extent_end.c store/room/hole.c store/room/idle.c \
 	store/room/pages.c store/room/pass.c store/room/place.c store/room/refusal.c store/room/room.c store/room/search.c \
 	store/room/vain.c store/store.c
 store_libstore_la_LIBADD = plane/libplane.la base/libbase.la
-noinst_HEADERS += store/account/quota.h store/action.h store/counts.h store/name.h store/name/name_private.h store/naming.h store/object.h store/object/moved.h store/object/step.h store/parts.h store/proxy.h store/state.h store/store.h
+noinst_HEADERS += store/account/quota.h store/action.h store/counts.h store/fetched.h store/name.h store/name/name_private.h \
+	store/naming.h store/object.h store/object/moved.h store/object/step.h store/parts.h store/proxy.h store/state.h \
+	store/store.h
 EXTRA_DIST += store/README.md
 
 store_names = store/name/plain_test.c store/name/plain_test.h

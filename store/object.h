@@ -23,6 +23,8 @@ struct pw_object {
         uint8_t closing : 4;
         uint8_t unheld : 1;      /* PENDING, claimed, and counted among its run's results as held by nobody */
         uint8_t proxied : 1;     /* it stands for an object of another host: store/proxy.h */
+        uint8_t apart : 1;       /* a result whose list names rooms that the processor does not read: store/fetched.h */
+        uint8_t fetched : 1;     /* likewise, and its bytes lie in a copy besides */
         uint8_t donated;         /* 1: flagged, to be looked at; 2: its run is the only holder, nobody else can be */
         uint16_t body_lines;     /* of its shard list or error text; 0: none */
         uint8_t known : 1;       /* else all below is void: the slot is idle, or only its grantee ever knew of the object */

@@ -77,6 +77,7 @@ static void free_tables(struct pw_store *store)
         for (uint32_t i = 0; (tenant = pw_table_next(&store->tenants, &i));)
                 free_tenant(tenant);
         pw_table_done(&store->run_refs);
+        pw_table_done(&store->copies);
         pw_handles_done(&store->extents);
         for (uint32_t i = 1; i <= store->results.top; i++)
                 free(pw_handles_get(&store->results, i));

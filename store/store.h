@@ -33,6 +33,7 @@ struct pw_store_params {
         uint64_t reserved_bytes; /* of it, for the memory of cpu and emulated devices */
         struct pw_hash_secret secret; /* of keys of what clients choose */
         bool names_elsewhere;    /* other hosts bind names too, and metadata knows of them */
+        uint64_t apart;          /* devices of this host whose memory the processor does not read: fetched.h */
 };
 struct pw_store *pw_store_new(const struct pw_store_params *params); /* NULL: out of memory */
 void pw_store_free(struct pw_store *store);

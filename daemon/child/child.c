@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/child/arena.h"
 #include "daemon/child/child_board.h"
 #include "daemon/child/spawn.h"
 #include "daemon/session/complaint.h"
@@ -71,6 +72,12 @@ void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment)
         }
 }
 
+void pw_child_wants(struct pw_daemon *daemon, uint32_t device)
+{
+        atomic_fetch_add(&daemon->children.islands[daemon->children.all[device].island].board->fetches[device], 1);
+        pw_bells_ring_one(daemon->children.bells, device);
+}
+
 /* Kill it and wait for its end: nobody else would notice that. */
 static void reap(struct pw_child *child)
 {
@@ -92,7 +99,11 @@ static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = child->daemon;
         struct pw_spawned spawned;
-        enum pw_status status = pw_spawn(daemon, is_describer(child) ? -1 : (int)child->number, &spawned, ret_err);
+        bool apart = !is_describer(child) && daemon->settings.kinds.of[child->number].apart;
+        enum pw_status status = apart ? pw_child_arena_begin(&child->arena, ret_err) : PW_OK;
+
+        if (status == PW_OK)
+                status = pw_spawn(daemon, is_describer(child) ? -1 : (int)child->number, &spawned, ret_err);
 
         if (status != PW_OK)
                 return status;
@@ -224,6 +235,12 @@ static void log_end(const struct pw_child *child)
                 pw_complain(daemon, PW_LOG_OTHERS, "%s", line);
 }
 
+static void executor_down(struct pw_child *child, enum pw_status status)
+{
+        pw_child_board_down(child, status, child->ended_how);
+        child->daemon->children.calls->executor_down(child->daemon, child->number);
+}
+
 static void on_exited(evutil_socket_t fd, short what, void *context)
 {
         struct pw_child *child = context;
@@ -256,7 +273,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         if (is_describer(child))
                 daemon->children.calls->describer_down(daemon, status, child->ended_how);
         else
-                pw_child_board_down(child, status, child->ended_how);
+                executor_down(child, status);
         daemon->loop.more = true;
         start_again(child);
 }
@@ -271,7 +288,8 @@ enum pw_status pw_children_start(struct pw_daemon *daemon, const struct pw_child
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for children");
         for (uint32_t i = 0; i <= daemon->device_count; i++)
                 daemon->children.all[i] =
-                        (struct pw_child){ .daemon = daemon, .number = i, .pidfd = -1, .board_fd = -1, .board_ro_fd = -1 };
+                        (struct pw_child){ .daemon = daemon, .number = i, .pidfd = -1, .board_fd = -1, .board_ro_fd = -1,
+                                           .arena = { -1, -1, -1 } };
         status = pw_child_boards(daemon, ret_err);
         daemon->children.start_us = UINT64_MAX;
         for (uint32_t i = 0; status == PW_OK && i <= daemon->device_count; i++)

@@ -28,6 +28,7 @@ struct pw_child {
         uint64_t ended_run;         /* of that function */
         enum pw_status kill_status;
         /* executors */
+        struct pw_child_arena { int mailbox, theirs, fd; } arena; /* arena.c; -1: none */
         int board_fd, board_ro_fd;
         struct pw_device_board *board;
         uint32_t island;
@@ -45,6 +46,7 @@ struct pw_child_calls {
         void (*describer_up)(struct pw_daemon *daemon, struct pw_dsession *session);
         void (*describer_detached)(struct pw_daemon *daemon);
         void (*describer_down)(struct pw_daemon *daemon, enum pw_status status, const char *how);
+        void (*executor_down)(struct pw_daemon *daemon, uint32_t device); /* the process has ended */
 };
 
 /* Boards, bells, and all children started. `calls` is kept. */
@@ -60,6 +62,8 @@ void pw_child_detached(struct pw_dsession *session);
 /* The process of `device` maps the segment; 0: none. Returns how many of those that it mapped are no more, and which: to be told
  * with the answer, good until the next call. */
 uint32_t pw_child_maps(struct pw_daemon *daemon, uint32_t device, uint32_t segment, uint32_t **ret_gone);
+/* There are values for its executor to fetch: it asks which. */
+void pw_child_wants(struct pw_daemon *daemon, uint32_t device);
 /* The segment is no more: who mapped it is told, and asks. */
 void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment);
 /* What its device is in fails with `status` and the text `why`. */

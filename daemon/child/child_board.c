@@ -2,6 +2,7 @@
 #include "daemon/child/child_board.h"
 
 #include "base/memory.h"
+#include "daemon/child/arena.h"
 #include "plane/segment.h"
 
 #include <sys/mman.h>
@@ -49,6 +50,7 @@ static enum pw_status make_device(struct pw_daemon *daemon, uint32_t device, str
                                                  &(struct pw_device_add){ .device = device,
                                                                           .island = child->island,
                                                                           .kind = daemon->settings.kinds.of[device].name,
+                                                                          .apart = daemon->settings.kinds.of[device].apart,
                                                                           .capacity_bytes = daemon->settings.device_memory },
                                                  ret_err);
         return status;
@@ -86,6 +88,7 @@ void pw_child_boards_done(struct pw_daemon *daemon)
                         munmap(children->all[i].board, sizeof *children->all[i].board);
                 pw_close_fd(&children->all[i].board_fd);
                 pw_close_fd(&children->all[i].board_ro_fd);
+                pw_child_arena_done(&children->all[i].arena);
         }
         if (children->bells)
                 munmap(children->bells, sizeof *children->bells);
@@ -121,7 +124,7 @@ uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, i
                 fds[count++] = daemon->children.islands[i].ro_fd;
         for (uint32_t i = 0; i < daemon->device_count; i++)
                 fds[count++] = daemon->children.all[i].board_ro_fd;
-        return count;
+        return count + pw_child_arena_descriptors(&daemon->children.all[device].arena, fds + count);
 }
 
 /* NULL: it is not in the board. The record of an old gang may have made place for something else: what it says is

@@ -89,6 +89,8 @@ void pw_session_describe(Pathways__Wire__SegmentInfo *ret_info, const struct pw_
         ret_info->room_offset = segment->layout.room_offset;
         ret_info->bytes = segment->layout.bytes;
         ret_info->offset = segment->backed.offset;
+        ret_info->apart = segment->apart;
+        ret_info->device = segment->device;
 }
 
 static void fill_welcome(struct pw_dsession *session, Pathways__Wire__Welcome *welcome)
@@ -152,7 +154,7 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
         Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
         bool executor = !strcmp(hello->role, "executor");
         char options[160];
-        int fds[2 + PW_ISLANDS_MAX + PW_DEVICES_MAX];
+        int fds[4 + PW_ISLANDS_MAX + PW_DEVICES_MAX];
         uint32_t fd_count = 0;
         enum pw_status status = pw_child_attached(session, executor, hello->device, ret_err);
 
@@ -160,10 +162,10 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
                 return status;
         fill_welcome(session, &welcome);
         if (executor) {
-                snprintf(options, sizeof options, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu",
+                snprintf(options, sizeof options, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d",
                          daemon->settings.kinds.of[hello->device].name,
                          (unsigned long long)daemon->settings.device_memory, (unsigned long long)daemon->settings.launch_delay_us,
-                         (unsigned long long)daemon->settings.copy_bandwidth);
+                         (unsigned long long)daemon->settings.copy_bandwidth, daemon->settings.kinds.of[hello->device].apart);
                 welcome.device_options = options;
                 welcome.island = pw_child_island(daemon, hello->device);
                 fd_count = pw_child_descriptors(daemon, hello->device, fds);

@@ -11,6 +11,8 @@
 #include "daemon/client/object/name.h"
 #include "daemon/client/observer.h"
 #include "daemon/client/object/transfer.h"
+#include "daemon/child/arena.h"
+#include "daemon/memory/fetch/fetch.h"
 #include "daemon/memory/freezer/frozen.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
@@ -82,6 +84,7 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         enum pw_status status = PW_OK;
         struct pw_error err;
         int fds[2] = { -1, -1 };
+        uint32_t count = 0;
 
         if (executor && !request->segment->segment) {
                 tell_gone(session, request->id);
@@ -94,11 +97,13 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
         if (session->in_store && segment->layout.kind != PW_SEGMENT_DEVICE)
                 status = pw_store_reader_add(session->daemon->store, segment->number, session->number, &err);
         heads = executor && segment->layout.kind == PW_SEGMENT_DEVICE;
-        own = heads && segment->device == session->device;
-        if (status == PW_OK)
-                status = take_memory(segment->backed.backing, own, &fds[0], &err);
+        own = executor && (heads ? segment->device == session->device : segment->fetched);
+        if (status == PW_OK && segment->apart && !executor)
+                status = pw_error_set(&err, PW_UNSUPPORTED, "the processor does not read the memory of device %u", segment->device);
+        if (status == PW_OK && !segment->apart)
+                status = take_memory(segment->backed.backing, own, &fds[count++], &err);
         if (status == PW_OK && heads)
-                status = take_memory(segment->heads.backing, own, &fds[1], &err);
+                status = take_memory(segment->heads.backing, own, &fds[count++], &err);
         if (status != PW_OK) {
                 pw_session_reply_error(session, request->id, status, err.text);
                 return;
@@ -110,7 +115,37 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
                 info.heads = pw_segment_heads(segment->layout.bytes);
         reply.body_case = PATHWAYS__WIRE__REPLY__BODY_SEGMENT;
         reply.segment = &info;
-        pw_session_reply(session, request->id, &reply, fds, heads ? 2 : 1);
+        pw_session_reply(session, request->id, &reply, fds, count);
+}
+
+/* An executor has made the arena of its device, or wants that of another. */
+static void take_arena(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        struct pw_daemon *daemon = session->daemon;
+        Pathways__Wire__Arena arena = PATHWAYS__WIRE__ARENA__INIT;
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        uint32_t device = request->arena->device;
+        struct pw_child_arena *of = device < daemon->device_count ? &daemon->children.all[device].arena : NULL;
+        enum pw_status status = PW_OK;
+        struct pw_error err;
+
+        if (of && device == session->device)
+                status = pw_child_arena_take(of, &err);
+        if (status == PW_OK && (!of || of->fd < 0))
+                status = pw_error_set(&err, PW_NOT_FOUND, "device %u has no arena", device);
+        if (status != PW_OK) {
+                pw_session_reply_error(session, request->id, status, err.text);
+                return;
+        }
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_ARENA;
+        reply.arena = &arena;
+        arena.device = device;
+        pw_session_reply(session, request->id, &reply, &of->fd, 1);
+}
+
+static void take_fetched(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        pw_fetch_report(session, request->id, request->fetch_report);
 }
 
 static void take_lane_end(struct pw_dsession *session, const Pathways__Wire__Request *request)
@@ -250,6 +285,8 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_ROOM, CLIENT | WORK, take_room },
         { PATHWAYS__WIRE__REQUEST__BODY_FREEZE, CLIENT | WORK, take_freeze },
         { PATHWAYS__WIRE__REQUEST__BODY_SEGMENT, CLIENT | CHILD, take_segment },
+        { PATHWAYS__WIRE__REQUEST__BODY_ARENA, 1u << PW_ROLE_EXECUTOR, take_arena },
+        { PATHWAYS__WIRE__REQUEST__BODY_FETCH_REPORT, 1u << PW_ROLE_EXECUTOR, take_fetched },
         { PATHWAYS__WIRE__REQUEST__BODY_LANE_END, CLIENT, take_lane_end },
         { PATHWAYS__WIRE__REQUEST__BODY_LEAVE, CLIENT, take_leave },
         { PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN, CLIENT | WORK, take_slice_open },

@@ -8,6 +8,7 @@
 #include "daemon/client/observer.h"
 #include "daemon/client/tenant.h"
 #include "daemon/closer.h"
+#include "daemon/memory/fetch/fetch.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
 #include "daemon/meta/place.h"
@@ -374,6 +375,7 @@ static void hang_up(struct pw_dsession *session)
         pw_list_remove(&session->sending);
         shutdown(session->fd, SHUT_RDWR);
         pw_rooms_session_end(session);
+        pw_fetches_session_end(session);
         if (session->daemon->registry.foreign)
                 session->daemon->registry.foreign->session_end(session);
         session->daemon->clients.observer->session_ended(session);

@@ -58,7 +58,8 @@ static void free_tenant(struct pw_tenant *tenant)
         pw_list_remove(&tenant->speakers.turn); /* who never said Hello may still stand in line */
         pw_recount_free(tenant);
         pw_compiling_free(tenant->compiling);
-        pw_freezer_free(tenant->freezer);
+        for (uint32_t kind = 0; kind < PW_FREEZERS; kind++)
+                pw_freezer_free(tenant->freezers[kind]);
         if (tenant->hints)
                 munmap(tenant->hints, sizeof *tenant->hints);
         pw_close_fd(&tenant->hints_fd);
@@ -164,7 +165,8 @@ static uint32_t device_segments(const struct pw_tenant *tenant)
 /* Its futures segment is left, and its memory on devices where it had any. */
 static bool is_empty(const struct pw_daemon *daemon, const struct pw_tenant *tenant)
 {
-        return !tenant->freezer && tenant->segments == 1 + device_segments(tenant) &&
+        return !tenant->freezers[PW_FREEZER_FROZEN] && !tenant->freezers[PW_FREEZER_FETCHED] &&
+                tenant->segments == 1 + device_segments(tenant) &&
                 pw_store_tenant_empty(daemon->store, tenant->name);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/client/object/name.h"
+#include "daemon/memory/fetch/fetch.h"
 #include "daemon/memory/room.h"
 #include "daemon/peer/peers.h"
 #include "daemon/work/program.h"
@@ -46,6 +47,7 @@ bool pw_waits_each(struct pw_daemon *daemon, struct pw_dsession *session, void (
         for (uint32_t i = 0; all && !session && (other = pw_table_next(&daemon->registry.sessions, &i));)
                 all = each_of(other, until_us, row, context);
         pw_rooms_each_wait(daemon, session, row, context);
+        pw_fetches_each_wait(daemon, session, row, context);
         pw_names_each_wait(daemon, session, row, context);
         pw_programs_each_wait(daemon, session, row, context);
         pw_borrowing_each_wait(daemon, session, row, context);

@@ -8,6 +8,7 @@
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/loop/heap.h"
 #include "daemon/memory/audit.h"
+#include "daemon/memory/fetch/fetch.h"
 #include "daemon/memory/recount.h"
 #include "daemon/meta/carry.h"
 #include "daemon/notify.h"
@@ -46,6 +47,7 @@ static const struct timer {
         { "other hosts", pw_peers_next_us, pw_peers_tick },
         { "traces", pw_traces_next_us, pw_traces_tick },
         { "audits", pw_audits_next_us, pw_audits_tick },
+        { "values of devices", pw_fetches_next_us, pw_fetches_tick },
         { "recounts", pw_recounts_next_us, wake },
         { "shape functions", pw_describe_next_us, pw_describe_tick },
         { "children", pw_children_next_us, pw_children_tick },

@@ -166,12 +166,14 @@ static void add_measures(struct pw_audit *audit)
         pw_list_each(&daemon->memory.backings, backing, struct pw_backing, of_daemon)
                 backing->segments = 0;
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));)
-                segment->backed.backing->segments++;
+                if (!segment->apart)
+                        segment->backed.backing->segments++;
         pw_list_each(&daemon->memory.backings, backing, struct pw_backing, of_daemon)
                 if (!backing->frozen) /* nobody can hold it: each_frozen() looks by itself */
                         measure_it(audit, backing);
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));) {
-                struct pw_measure *measure = segment->backed.backing->tenant ? segment->backed.backing->measure : NULL;
+                const struct pw_backing *of = segment->backed.backing;
+                struct pw_measure *measure = of && of->tenant ? of->measure : NULL;
 
                 if (!measure)
                         continue;

@@ -11,7 +11,8 @@ static enum pw_status add_device(struct pw_daemon *daemon, struct pw_tenant *ten
         enum pw_status status = pw_segment_new(daemon,
                                                &(struct pw_segment){ .layout = pw_segment_layout(PW_SEGMENT_DEVICE, 0, bytes),
                                                                      .tenant = tenant,
-                                                                     .device = device },
+                                                                     .device = device,
+                                                                     .apart = daemon->settings.kinds.of[device].apart },
                                                &segment, ret_err);
 
         if (status != PW_OK)

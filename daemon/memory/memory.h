@@ -20,6 +20,7 @@ struct pw_memory {
         struct pw_table room_tokens;  /* token -> struct pw_room_wait */
         uint64_t next_token;
         struct pw_list frozen;        /* puts that are on their way into a freezer */
+        struct pw_fetches *fetches;   /* values of devices that are on their way to host memory */
         struct pw_list audits;        /* whose memfds are being looked at */
         struct pw_list recounts;      /* of tenants' hint pages, in turn: recount.c */
         uint64_t placed_bytes;        /* of programs, in boards: charged, so no overhead besides */

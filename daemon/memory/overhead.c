@@ -35,7 +35,8 @@ void pw_overhead_grants(struct pw_daemon *daemon)
         pw_list_each(&daemon->memory.backings, backing, struct pw_backing, of_daemon)
                 backing->granted_bytes = 0; /* also where no segment is left */
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));)
-                segment->backed.backing->granted_bytes = 0;
+                if (!segment->apart)
+                        segment->backed.backing->granted_bytes = 0;
         for (uint32_t i = 0; (segment = pw_table_next(&daemon->memory.segments, &i));)
                 if (segment->layout.kind == PW_SEGMENT_CLIENT)
                         segment->backed.backing->granted_bytes += pw_store_segment_bytes(daemon->store, segment->number);
@@ -103,8 +104,9 @@ void pw_overhead_returned(struct pw_backing *backing)
 {
         if (!backing->daemon)
                 return;
-        if (!backing->frozen && backing->tenant->freezer)
-                look_next(pw_freezer_backing(backing->tenant->freezer));
+        for (uint32_t kind = 0; kind < PW_FREEZERS && !backing->frozen; kind++)
+                if (backing->tenant->freezers[kind])
+                        look_next(pw_freezer_backing(backing->tenant->freezers[kind]));
         look_next(backing);
 }
 

@@ -25,7 +25,7 @@ static enum pw_status make_memory(struct pw_segment *segment, struct pw_error *r
         enum pw_status status = PW_OK;
         struct pw_window window;
 
-        if (!segment->backed.backing)
+        if (!segment->backed.backing && !segment->apart)
                 status = pw_backing_sole(names[layout->kind], layout->bytes, segment->tenant, &segment->backed, ret_err);
         if (status == PW_OK && layout->kind == PW_SEGMENT_DEVICE)
                 return pw_backing_sole("pathways-heads", pw_segment_heads(layout->bytes), segment->tenant, &segment->heads,

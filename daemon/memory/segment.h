@@ -16,6 +16,8 @@ struct pw_segment {
         struct pw_tenant *tenant;
         uint32_t session;      /* CLIENT */
         uint32_t device;       /* DEVICE */
+        bool fetched;          /* CLIENT: executors write it, what they fetch */
+        bool apart;            /* DEVICE: its rooms lie in the device's arena, and it has no memory but that of their heads */
         struct pw_backed heads; /* DEVICE: the memory of its rooms' heads; else none */
 };
 

@@ -24,6 +24,8 @@ struct pw_tally { uint64_t connections, unread_bytes, kept_bytes, begun_bytes; }
 
 struct pw_tenant;
 
+enum pw_freezer_kind { PW_FREEZER_FROZEN, PW_FREEZER_FETCHED, PW_FREEZERS }; /* memory/freezer/freezer.h */
+
 /* Tenants for those below who have no client of one: a table of who keeps tenants. */
 struct pw_tenancy {
         /* The tenant of that name, made where nobody of it is here; it stays until leave(). Errors: PW_DENIED (this host has no
@@ -62,7 +64,8 @@ struct pw_tenant {
         struct pw_list of_submitted; /* in daemon->work.submitted, or alone */
         uint64_t unread_bytes;  /* of replies that its clients have not taken: output.c */
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
-        struct pw_freezer *freezer; /* NULL: nobody froze anything */
+        struct pw_freezer *freezers[PW_FREEZERS]; /* NULL: nobody needed one */
+        uint32_t fetches;       /* requests of its sessions for values of devices, that wait */
         struct pw_segment *devices[PW_DEVICES_MAX]; /* NULL: it had no slice */
         struct pw_quota quota;
         struct pw_compiling *compiling; /* program.h */

@@ -34,6 +34,9 @@ static const struct pw_option items[] = {
           "Emulated devices: time that each function takes besides its own." },
         { "copy-bandwidth", 0, PW_OPTION_SIZE, AT(copy_bandwidth), "0", "SIZE",
           "Emulated devices: bytes a second that a transfer moves. 0: no limit." },
+        { "emulated-apart", 0, PW_OPTION_FLAG, AT(emulated_apart), "no", NULL,
+          "The processor does not read the memory of emulated devices, as that of GPUs: values there are fetched into host memory "
+          "before they are read." },
         { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR",
           "A folder of modules NAME.so, besides the installed one. May be given several times; the first that has a module wins. "
           "SIGHUP applies a change." },
@@ -190,9 +193,21 @@ static enum pw_status add_devices(struct pw_settings *settings, const char *text
         if ((name_length != 3 || memcmp(text, "cpu", 3)) && (name_length != 8 || memcmp(text, "emulated", 8)))
                 return pw_error_set(ret_err, PW_INVALID, "--devices \"%s\": the kinds are cpu and emulated, not \"%.*s\"",
                                     settings->devices, (int)name_length, text);
-        for (; count; count--)
-                snprintf(kinds->of[kinds->count++].name, sizeof kinds->of[0].name, "%.*s", (int)name_length, text);
+        for (; count; count--) {
+                snprintf(kinds->of[kinds->count].name, sizeof kinds->of[0].name, "%.*s", (int)name_length, text);
+                kinds->of[kinds->count].apart = settings->emulated_apart && !strcmp(kinds->of[kinds->count].name, "emulated");
+                kinds->count++;
+        }
         return PW_OK;
+}
+
+uint64_t pw_settings_apart(const struct pw_settings *settings)
+{
+        uint64_t apart = 0;
+
+        for (uint32_t i = 0; i < settings->kinds.count; i++)
+                apart |= (uint64_t)settings->kinds.of[i].apart << i;
+        return apart;
 }
 
 static enum pw_status find_devices(struct pw_settings *settings, struct pw_error *ret_err)

@@ -7,8 +7,9 @@
 #include "base/option.h"
 #include "plane/board/board.h"
 
-/* The devices of a host, and the kind of each: "emulated:4,cpu:2" are six, numbered so. */
-struct pw_device_kinds { uint32_t count; struct { char name[16]; } of[PW_DEVICES_MAX]; };
+/* The devices of a host, and the kind of each: "emulated:4,cpu:2" are six, numbered so. apart: the processor does not read its
+ * memory. */
+struct pw_device_kinds { uint32_t count; struct { char name[16]; bool apart; } of[PW_DEVICES_MAX]; };
 
 struct pw_settings {
         const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;
@@ -19,7 +20,7 @@ struct pw_settings {
         uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth, link_reserve;
         uint64_t shutdown_us, admit_us, function_limit_us, lease_us;
         struct pw_device_kinds kinds; /* what `devices` says */
-        bool new_cluster, redis_plaintext, help, version, help_mdoc, metrics_mdoc;
+        bool emulated_apart, new_cluster, redis_plaintext, help, version, help_mdoc, metrics_mdoc;
 };
 
 extern const struct pw_options pw_settings_options;
@@ -27,6 +28,8 @@ extern const struct pw_options pw_settings_options;
 /* Defaults, then the config file, then the command line; checks what goes together.
  * Own: given back with pw_settings_done(). Errors: PW_INVALID, PW_BAD_CONFIG, PW_NOT_FOUND. */
 PW_MUST_CHECK enum pw_status pw_settings_load(struct pw_settings *settings, int argc, char **argv, struct pw_error *ret_err);
+/* Devices whose memory the processor does not read. */
+uint64_t pw_settings_apart(const struct pw_settings *settings);
 void pw_settings_done(struct pw_settings *settings);
 
 /* Errors: PW_INVALID. */

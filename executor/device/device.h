@@ -27,6 +27,7 @@ struct pw_device_params {
         uint64_t capacity_bytes;
         uint64_t launch_delay_us;  /* emulated: of each function */
         uint64_t copy_bandwidth;   /* emulated: bytes per second of transfers; 0: no limit */
+        uint64_t apart;            /* emulated: not 0: its memory is not the processor's */
 };
 
 /* A function to be run. All that it points to is the device's until the call has ended. */
@@ -34,6 +35,7 @@ struct pw_device_call {
         const struct pw_function *function;
         const struct pw_task *task;   /* all but the services, which are the kind's; the function gets a copy, which it may spoil */
         const uint32_t *rests;        /* of each output: the bytes of its room behind it */
+        bool zeroes;                  /* outputs that lie in no input's room are set to 0 first: another tenant may have had theirs */
         struct pw_guard guard;        /* is set behind the outputs as the function begins, and looked at when it has ended */
         /* Asked as the function begins, by a device that can ask then: false, it is not run, and ends with PW_OK. NULL: it is. */
         bool (*may_run)(const struct pw_device_call *call);

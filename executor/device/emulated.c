@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "executor/device/hostly.h"
+#include "executor/device/memory_apart.h"
 
 #include <errno.h>
 #include <time.h>
@@ -29,6 +30,10 @@ struct launched {
 
 struct pw_exec_device {
         struct pw_task_services services;
+        bool is_apart;
+        struct pw_apart apart;
+        struct pw_task_value *values; /* of the function that runs, where its memory is apart: where they are for it */
+        uint32_t value_capacity;
         uint64_t launch_delay_ns, copy_bandwidth;
         struct pw_list under_way, spare; /* spare: to be used again */
         uint64_t first_ns;   /* the end of the delay of the first under way */
@@ -98,6 +103,7 @@ static enum pw_status emulated_open(const struct pw_device_params *params, struc
         device->services = (struct pw_task_services){ emulated_sleep_us, pw_hostly_launch, pw_hostly_copy };
         device->launch_delay_ns = limited_ns(params->launch_delay_us, 1000);
         device->copy_bandwidth = params->copy_bandwidth;
+        device->is_apart = params->apart;
         *ret_device = device;
         return PW_OK;
 }
@@ -114,18 +120,48 @@ static void emulated_close(struct pw_exec_device *device)
 {
         free_all(&device->under_way);
         free_all(&device->spare);
+        free(device->values);
         free(device);
 }
 
 static uint32_t emulated_caps(const struct pw_exec_device *device)
 {
-        return device->launch_delay_ns ? 0 : PW_DEVICE_SYNCHRONOUS;
+        return (device->launch_delay_ns ? 0 : PW_DEVICE_SYNCHRONOUS) | (device->is_apart ? PW_DEVICE_APART : 0);
 }
 
 static const struct pw_device_memory *emulated_memory(const struct pw_exec_device *device)
 {
-        (void)device;
-        return &pw_memory_host;
+        return device->is_apart ? &pw_memory_apart : &pw_memory_host;
+}
+
+struct pw_apart *pw_apart_of(struct pw_exec_device *device) { return &device->apart; }
+
+/* A function reads and writes where the bytes are. */
+static struct pw_device_end run_apart(struct pw_exec_device *device, const struct pw_device_call *call)
+{
+        struct pw_device_end end = { PW_NO_MEMORY, PW_GUARD_WHOLE, 0 };
+        struct pw_device_call here = *call;
+        struct pw_task task = *call->task;
+        uint32_t count = task.input_count + task.output_count;
+
+        if (count > device->value_capacity &&
+            !pw_grow((void **)&device->values, &device->value_capacity, count, sizeof *device->values))
+                return end;
+        for (uint32_t i = 0; i < count; i++) {
+                device->values[i] = i < task.input_count ? task.inputs[i] : task.outputs[i - task.input_count];
+                device->values[i].data = pw_apart_at(&device->apart, device->values[i].data);
+        }
+        task.inputs = device->values;
+        task.outputs = device->values + task.input_count;
+        here.task = &task;
+        here.may_run = NULL;
+        end.status = PW_OK;
+        return call->may_run && !call->may_run(call) ? end : pw_hostly_run(&here, &device->services);
+}
+
+static struct pw_device_end run(struct pw_exec_device *device, const struct pw_device_call *call)
+{
+        return device->is_apart ? run_apart(device, call) : pw_hostly_run(call, &device->services);
 }
 
 static enum pw_status emulated_launch(struct pw_exec_device *device, const struct pw_device_call *call,
@@ -134,7 +170,7 @@ static enum pw_status emulated_launch(struct pw_exec_device *device, const struc
         struct launched *launched;
 
         if (!device->launch_delay_ns) {
-                *ret_end = pw_hostly_run(call, &device->services);
+                *ret_end = run(device, call);
                 return PW_OK;
         }
         launched = pw_list_empty(&device->spare) ? malloc(sizeof *launched) : pw_list_first(&device->spare, struct launched, link);
@@ -159,7 +195,7 @@ static bool emulated_done(struct pw_exec_device *device, struct pw_device_end *r
                 return false;
         launched = pw_list_first(&device->under_way, struct launched, link);
         plan(device, device->first_ns, now);
-        *ret_end = pw_hostly_run(launched->call, &device->services);
+        *ret_end = run(device, launched->call);
         pw_list_remove(&launched->link);
         pw_list_append(&device->spare, &launched->link);
         if (!pw_list_empty(&device->under_way))

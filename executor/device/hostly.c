@@ -6,6 +6,21 @@ static uint8_t *output_end(const struct pw_task *task, uint32_t index)
         return (uint8_t *)task->outputs[index].data + task->outputs[index].bytes;
 }
 
+static bool is_in_place(const struct pw_task *task, uint32_t output)
+{
+        for (uint32_t i = 0; i < task->input_count; i++)
+                if (task->inputs[i].data == task->outputs[output].data)
+                        return true;
+        return false;
+}
+
+void pw_hostly_zero(const struct pw_task *task)
+{
+        for (uint32_t i = 0; i < task->output_count; i++)
+                if (!is_in_place(task, i))
+                        memset(task->outputs[i].data, 0, task->outputs[i].bytes);
+}
+
 static void guards_set(const struct pw_device_call *call)
 {
         for (uint32_t i = 0; i < call->task->output_count; i++)
@@ -27,6 +42,8 @@ struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const stru
         struct pw_task task = *call->task;
 
         task.services = services;
+        if (call->zeroes)
+                pw_hostly_zero(call->task);
         guards_set(call);
         if (!call->may_run || call->may_run(call))
                 end.status = call->function->run(&task);

@@ -9,6 +9,7 @@
 struct pw_device_call pw_gang_call_make(const struct pw_exec_gang *gang, const struct pw_task *task)
 {
         return (struct pw_device_call){ .function = gang->node->function, .task = task, .rests = gang->node->rests,
+                                        .zeroes = gang->launch->given.is_used || gang->launch->segments.own_apart > 1,
                                         .guard = pw_guard_make(&gang->launch->guard_key, gang->seq) };
 }
 

@@ -64,7 +64,7 @@ static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *sha
 {
         struct pw_launch *launch = gang->launch;
         struct pw_segments_range part = { shard->segment, shard->offset, source->bytes };
-        struct pw_place place = { NULL, NULL };
+        struct pw_place place = { NULL, NULL, false };
         enum pw_status status;
         struct pw_error err;
 
@@ -79,7 +79,7 @@ static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *sha
                 return false;
         }
         source->data = place.data;
-        source->in_host = shard->device == PW_SHARD_IN_HOST;
+        source->in_host = !place.apart;
         *ret_head = place.head;
         return !place.head || pw_gang_is_value(gang, place.head, shard->device, ret_fault);
 }

@@ -78,7 +78,7 @@ static bool room_find(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head
         if (pw_run_room_at(gang->view, &gang->launch->segments, &gang->node->inputs[0], sources->places[i], &place, &err) ==
             PW_OK) {
                 sources->sources[i].data = place.data;
-                sources->sources[i].in_host = false;
+                sources->sources[i].in_host = !place.apart;
                 sources->heads[i] = place.head;
                 return true;
         }

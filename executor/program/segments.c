@@ -25,6 +25,8 @@ static void lent_drop(struct pw_segments *segments, struct lent *lent)
 
 static void rooms_unmap(struct pw_rooms_map *map)
 {
+        if (map->apart)
+                map->rooms = (struct pw_map){ NULL, 0, false };
         pw_unmap(&map->rooms);
         pw_unmap(&map->heads);
 }
@@ -129,8 +131,10 @@ enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_s
         if (!*page)
                 return no_memory(part->segment, ret_err);
         map = &(*page)[part->segment % PW_SEGMENTS_PAGE];
-        if (!map->rooms.base)
+        if (!map->rooms.base) {
                 status = map_rooms(segments, part->segment, map, ret_err);
+                segments->own_apart += map->apart && map->rooms.writable;
+        }
         if (status == PW_OK)
                 status = check(map->rooms.bytes, part, ret_err);
         if (status != PW_OK)

@@ -27,12 +27,12 @@ static enum pw_status find_segment(struct pw_session *session, struct pw_id id, 
         return PW_OK;
 }
 
-/* One that is being opened: a proxy says that it is moving until its bytes are here, and that hinders nobody. */
+/* One that is being opened: what is away says that it is moving until its bytes are here, and that hinders nobody. */
 struct opened { struct pw_wait_item item; bool futures; };
 
 static bool is_moving(const struct opened *opened, uint64_t word)
 {
-        return pw_word_elsewhere(word) && !(opened->futures && opened->item.entry->is_proxy);
+        return pw_word_elsewhere(word) && !(opened->futures && opened->item.entry->away);
 }
 
 /* What the word says to who published a REF: PW_OK (taken), PW_NOT_READY (the daemon is deciding), PW_GONE. */

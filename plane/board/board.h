@@ -114,6 +114,8 @@ struct pw_island_board {
         /* Counts up when segments that the device's executor has mapped are no more and it was not told of any: it asks which.
          * Written by the daemon, which then rings. */
         _Alignas(64) _Atomic uint64_t gone[PW_DEVICES_MAX];
+        /* Counts up when values of the device are to be copied to host memory: its executor asks which. Written likewise. */
+        _Alignas(64) _Atomic uint64_t fetches[PW_DEVICES_MAX];
         _Alignas(64) struct pw_order log[PW_ORDER_LOG];
         _Alignas(4096) uint8_t arena[];
 };

@@ -91,6 +91,11 @@ static void check_object(struct pw_store *store, struct pw_store_audit *audit, c
         }
         if (object->backed && !pw_move_backing_ref(object))
                 report(audit, id, "it lies in the room of another object, which it does not hold");
+        if (object->fetched && !pw_fetched_ref(store, object))
+                report(audit, id, "it has a copy in host memory, which it does not hold");
+        if (object->apart && pw_word_state(word) == PW_ENTRY_READY &&
+            pw_fetched_is_away(object) != ((pw_word_flags(word) & PW_ENTRY_MOVING) != 0))
+                report(audit, id, "its entry and its record do not agree whether its bytes were fetched");
         if (object->proxied && object->backed == ((pw_word_flags(word) & PW_ENTRY_MOVING) != 0) &&
             (pw_word_state(word) == PW_ENTRY_READY || object->closing == PW_ENTRY_READY))
                 report(audit, id, "its entry and its record do not agree whether its bytes are on this host");

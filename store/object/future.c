@@ -294,8 +294,8 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
 {
         struct segment *segment = pw_segment_of(store, object->segment);
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
-        uint32_t flags = PW_ENTRY_SHARDED | (decision->elsewhere ? PW_ENTRY_MOVING : 0);
         enum pw_status status = decision->status;
+        uint32_t flags;
 
         store->now_us = now_us;
         if (!object->known || pw_word_state(pw_entry_load(entry)) != PW_ENTRY_PENDING)
@@ -306,6 +306,9 @@ void pw_store_decide(struct pw_store *store, struct pw_object *object, const str
         if (status != PW_OK)
                 write_text(segment, object, decision->status == PW_OK ? "the futures segment has no space for its list of shards" :
                            decision->text);
+        if (status == PW_OK && !decision->elsewhere)
+                pw_fetched_note(store, object, decision->list);
+        flags = PW_ENTRY_SHARDED | (decision->elsewhere || pw_fetched_is_away(object) ? PW_ENTRY_MOVING : 0);
         if (!pw_object_decide(store, object, entry, status, status == PW_OK ? flags : 0))
                 return;
         pw_object_wake(store, segment, object->slot);
@@ -339,7 +342,8 @@ void pw_store_lose(struct pw_store *store, struct pw_object *object, enum pw_sta
         struct pw_entry *entry = pw_segment_entry(segment, object->slot);
         bool closing = object->closing == PW_ENTRY_READY;
         uint64_t word = pw_entry_load(entry);
-        uint32_t flags = pw_word_flags(word) & ~(object->proxied ? (uint32_t)PW_ENTRY_MOVING : 0); /* nothing is to come */
+        /* nothing is to come */
+        uint32_t flags = pw_word_flags(word) & ~(object->proxied || object->apart ? (uint32_t)PW_ENTRY_MOVING : 0);
 
         store->now_us = now_us;
         if (pw_word_state(word) != (closing ? PW_ENTRY_CLOSING : PW_ENTRY_READY) || pw_word_generation(word) != object->generation)

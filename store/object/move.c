@@ -217,6 +217,7 @@ static void exchange(struct pw_store *store, struct pw_object *left, struct pw_o
                 left_ref->number = pw_object_place(right);
         if (right_ref)
                 right_ref->number = pw_object_place(left);
+        pw_fetched_exchange(store, left, right);
 }
 
 /* Into the room of what a client put. */
@@ -241,6 +242,7 @@ static enum pw_status settle(struct pw_store *store, struct pw_object *object, s
                 pw_ref_remove(store, ref);
                 return pw_error_set(ret_err, PW_NO_SPACE, "the futures segment has no space for another list of shards");
         }
+        pw_fetched_leave(store, object);
         pw_move_leave(store, object);
         object->backing = with;
         object->backed = 1;
@@ -262,8 +264,8 @@ enum pw_status pw_store_move_finish(struct pw_store *store, uint32_t session, st
                 exchange(store, object, with);
         else if (status == PW_OK && with)
                 status = settle(store, object, with, ret_err);
-        pw_object_flag(store, object, PW_ENTRY_MOVING, false);
+        pw_object_flag(store, object, PW_ENTRY_MOVING, pw_fetched_is_away(object));
         if (result)
-                pw_object_flag(store, with, PW_ENTRY_MOVING, false);
+                pw_object_flag(store, with, PW_ENTRY_MOVING, pw_fetched_is_away(with));
         return status;
 }

@@ -28,7 +28,7 @@ enum pw_status pw_store_proxy(struct pw_store *store, const struct pw_proxy_slot
         if (status != PW_OK)
                 return status;
         entry = pw_object_entry(store, *ret_object);
-        entry->is_proxy = 1;
+        entry->away = PW_ENTRY_PROXY;
         pw_entry_set_home(entry, slot->home);
         (*ret_object)->claimed = (*ret_object)->proxied = 1;
         (*ret_object)->results = 0;
@@ -114,7 +114,7 @@ void pw_proxy_clear(struct pw_store *store, struct pw_object *object)
         struct pw_entry *entry = pw_object_entry(store, object);
 
         tell_free(store, object);
-        entry->is_proxy = 0;
+        entry->away = PW_ENTRY_HERE;
         pw_entry_set_home(entry, (struct pw_id){ 0 });
         object->proxied = 0;
 }

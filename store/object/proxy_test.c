@@ -101,7 +101,7 @@ static void test_bytes_come(void **state)
         decide_elsewhere(&h, place);
         assert_int_equal(fixture_state(place), PW_ENTRY_READY);
         assert_true(pw_store_proxy_elsewhere(h.f.store, object) && is_moving(place));
-        assert_true(place.entry->is_proxy && pw_id_equal(pw_entry_home(place.entry), home));
+        assert_true(place.entry->away == PW_ENTRY_PROXY && pw_id_equal(pw_entry_home(place.entry), home));
         assert_int_equal(place.entry->bytes, BYTES);
         assert_true(pw_dims_equal(&list_of(&h, place)->dims, &type.dims) && list_of(&h, place)->dtype == PW_F32);
         assert_int_equal(list_of(&h, place)->shards[0].device.host, 3);
@@ -118,7 +118,7 @@ static void test_bytes_come(void **state)
         fixture_reclaim(&h.f);
         assert_int_equal(fixture_only(&h.f, PW_STORE_FREE_PROXY)->number, NUMBER);
         assert_null(pw_store_proxy_find(h.f.store, fixture_cell(place)));
-        assert_false(place.entry->is_proxy || place.entry->label || place.entry->body.home.place);
+        assert_false(place.entry->away || place.entry->label || place.entry->body.home.place);
         fixture_reclaim(&h.f);
         assert_int_equal(fixture_returned(&h.returns), whole.slot);
         fixture_close(&h.f);
@@ -231,7 +231,7 @@ static void test_failed(void **state)
                         &(struct pw_decision){ .status = PW_FAILED, .text = "function a/b failed" }, h.f.now_us);
         assert_int_equal(pw_word_error(pw_entry_load(place.entry)), PW_FAILED);
         assert_string_equal(h.f.futures.base + place.entry->room_offset, "function a/b failed");
-        assert_true(place.entry->is_proxy && pw_id_equal(pw_entry_home(place.entry), home));
+        assert_true(place.entry->away == PW_ENTRY_PROXY && pw_id_equal(pw_entry_home(place.entry), home));
         fixture_close(&h.f);
 }
 

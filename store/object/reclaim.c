@@ -156,6 +156,7 @@ void pw_reclaim_reopen(struct pw_store *store, struct pw_object *object)
 
 static void clear(struct pw_store *store, struct segment *segment, struct pw_object *object)
 {
+        pw_fetched_leave(store, object);
         pw_move_leave(store, object);
         if (object->watched)
                 pw_watch_end(store, object, false);

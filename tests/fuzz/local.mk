@@ -91,7 +91,7 @@ tests_fuzz_hosts_transport_fuzz_LDADD = daemon/libtransport.la base/libbase.la $
 tests_fuzz_hosts_transport_fuzz_LDFLAGS = $(fuzz_flags)
 
 # What plays with a whole daemon.
-fuzz_daemon = tests/fuzz/stand_in/host.c $(store_fixture) program/graph/graph_make.c daemon/child/child_board.c \
+fuzz_daemon = tests/fuzz/stand_in/host.c $(store_fixture) program/graph/graph_make.c daemon/child/arena.c daemon/child/child_board.c \
 	daemon/effect.c daemon/inspect/trace/states.c daemon/inspect/trace/trace.c daemon/inspect/trace/trace_answer.c \
 	daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_program.c \
 	daemon/session/complaint.c daemon/session/kept.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/scan.c daemon/work/submit.c daemon/loop/timer.c daemon/loop/turn.c

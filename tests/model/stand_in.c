@@ -14,6 +14,7 @@
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/loop/heap.h"
 #include "daemon/memory/audit.h"
+#include "daemon/memory/fetch/fetch.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/meta/carry.h"
 #include "daemon/peer/peers.h"
@@ -140,6 +141,8 @@ void pw_traces_collect(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon
 static void moved(struct pw_daemon *daemon, const struct pw_moved *move) { (void)daemon, (void)move; }
 const struct pw_client_observer world_observer = { .moved = moved };
 void pw_traces_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+void pw_fetches_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_fetches_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_traces_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 uint64_t pw_audits_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }

@@ -144,7 +144,7 @@ static void fetch(struct pw_dsession *session, uint64_t request, struct pw_objec
 {
         struct pw_daemon *daemon = session->daemon;
         uint32_t slot = (uint32_t)object->run;
-        struct pw_replica_want want = { session->tenant, bytes_of(slot), until_us, room, NULL };
+        struct pw_replica_want want = { session->tenant, PW_FREEZER_FROZEN, bytes_of(slot), until_us, room, NULL };
         struct pw_replica *replica;
         struct pw_error err;
 
@@ -181,7 +181,7 @@ static void wanted(struct pw_daemon *daemon, uint64_t number)
 {
         struct pw_tenant *tenant = NULL;
         struct wait *wait = malloc(sizeof *wait);
-        struct pw_replica_want want = { NULL, bytes_of((uint32_t)number), UINT64_MAX, room, wait };
+        struct pw_replica_want want = { NULL, PW_FREEZER_FROZEN, bytes_of((uint32_t)number), UINT64_MAX, room, wait };
         struct pw_replica *replica;
         struct pw_error err;
 

@@ -4,7 +4,9 @@
 #include "base/memory.h"
 #include "daemon/client/object/name.h"
 #include "daemon/session/foreign.h"
+#include "daemon/memory/fetch/fetch.h"
 #include "daemon/session/object.h"
+#include "store/fetched.h"
 #include "store/proxy.h"
 
 static uint64_t until(int64_t timeout_us) { return timeout_us < 0 ? UINT64_MAX : pw_now_us() + (uint64_t)timeout_us; }
@@ -57,6 +59,8 @@ void pw_foreign_fetch(struct pw_dsession *session, uint64_t id, const Pathways__
                 pw_session_reply_error(session, id, status, err.text);
         else if (pw_store_proxy_elsewhere(daemon->store, object) && daemon->registry.foreign)
                 daemon->registry.foreign->fetch(session, id, object, until(request->timeout_us));
+        else if (pw_store_is_apart(daemon->store, object))
+                pw_fetch_request(session, id, object, until(request->timeout_us));
         else
                 pw_session_reply_ok(session, id); /* what the entry says is all that there is */
 }

@@ -26,7 +26,7 @@ static enum pw_status open_freezer(struct pw_daemon *daemon, struct pw_tenant *t
 {
         uint64_t rooms = ROOM_SPACE * pw_round_up(daemon->settings.host_memory, 4096);
         struct pw_segment like = { .layout = pw_segment_layout(PW_SEGMENT_CLIENT, FREEZER_SLOTS, rooms), .tenant = tenant,
-                                   .session = freezer->session };
+                                   .session = freezer->session, .fetched = freezer->kind == PW_FREEZER_FETCHED };
         enum pw_status status = pw_store_session_open(daemon->store,
                                                       &(struct pw_store_session_params){ .session = freezer->session,
                                                                                          .tenant = tenant->name,
@@ -51,15 +51,15 @@ static enum pw_status open_freezer(struct pw_daemon *daemon, struct pw_tenant *t
         return status;
 }
 
-enum pw_status pw_freezer_of(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_freezer **ret_freezer,
-                             struct pw_error *ret_err)
+enum pw_status pw_freezer_of(struct pw_daemon *daemon, struct pw_tenant *tenant, enum pw_freezer_kind kind,
+                             struct pw_freezer **ret_freezer, struct pw_error *ret_err)
 {
-        struct pw_freezer *freezer = tenant->freezer ? NULL : calloc(1, sizeof *freezer);
+        struct pw_freezer *freezer = tenant->freezers[kind] ? NULL : calloc(1, sizeof *freezer);
         void *control;
         enum pw_status status;
 
-        *ret_freezer = tenant->freezer;
-        if (tenant->freezer)
+        *ret_freezer = tenant->freezers[kind];
+        if (*ret_freezer)
                 return PW_OK;
         control = freezer ? mmap(NULL, PW_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                                  0) : MAP_FAILED;
@@ -71,6 +71,7 @@ enum pw_status pw_freezer_of(struct pw_daemon *daemon, struct pw_tenant *tenant,
         freezer->control = (struct pw_map){ control, PW_CONTROL_BYTES, true };
         freezer->daemon = daemon;
         freezer->tenant = tenant;
+        freezer->kind = kind;
         pw_list_init(&freezer->queue);
         freezer->session = ++daemon->registry.next_session;
         status = open_freezer(daemon, tenant, freezer, ret_err);
@@ -78,20 +79,24 @@ enum pw_status pw_freezer_of(struct pw_daemon *daemon, struct pw_tenant *tenant,
                 pw_freezer_free(freezer);
                 return status;
         }
-        *ret_freezer = tenant->freezer = freezer;
+        *ret_freezer = tenant->freezers[kind] = freezer;
         return PW_OK;
+}
+
+static void end_freezer(struct pw_daemon *daemon, struct pw_freezer *freezer)
+{
+        if (!freezer || freezer->users)
+                return;
+        freezer->tenant->freezers[freezer->kind] = NULL;
+        pw_store_session_end(daemon->store, freezer->session, true, pw_now_us());
+        pw_freezer_free(freezer);
+        daemon->loop.more = true;
 }
 
 void pw_freezer_end(struct pw_daemon *daemon, struct pw_tenant *tenant)
 {
-        struct pw_freezer *freezer = tenant->freezer;
-
-        if (!freezer || freezer->users)
-                return;
-        tenant->freezer = NULL;
-        pw_store_session_end(daemon->store, freezer->session, true, pw_now_us());
-        pw_freezer_free(freezer);
-        daemon->loop.more = true;
+        for (uint32_t kind = 0; kind < PW_FREEZERS; kind++)
+                end_freezer(daemon, tenant->freezers[kind]);
 }
 
 /* PW_LANES_MAX: none is free. */

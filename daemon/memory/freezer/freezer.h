@@ -1,6 +1,7 @@
-/* The freezer of a tenant: a producer that is no process. It has a session and a segment in the store, and only the daemon can
+/* A freezer of a tenant: a producer that is no process. It has a session and a segment in the store, and only the daemon can
  * write the memfd of that; everybody else gets it read-only, as any other. What the daemon makes for a tenant lies there: frozen
- * puts (frozen.h), replicas of what other hosts have (replica.h). Loop thread only.
+ * puts (frozen.h), replicas of what other hosts have (replica.h). A second one has what executors fetch from their devices
+ * (memory/fetch/): these write it, so nothing else lies there. Loop thread only.
  */
 #ifndef PW_DAEMON_MEMORY_FREEZER_FREEZER_H
 #define PW_DAEMON_MEMORY_FREEZER_FREEZER_H
@@ -17,6 +18,7 @@ struct pw_segment;
 struct pw_freezer {
         struct pw_daemon *daemon;
         struct pw_tenant *tenant;
+        enum pw_freezer_kind kind;
         uint32_t session;  /* in the store */
         struct pw_segment *segment; /* the daemon has all of it mapped */
         struct pw_map control;
@@ -32,9 +34,9 @@ struct pw_freezer_turn {
         void (*begin)(struct pw_freezer_turn *turn); /* it has its lane; once */
 };
 
-/* The tenant's, made where it has none. Errors: PW_NO_MEMORY, PW_SYSTEM, PW_LIMIT (segment numbers are used up). */
-PW_MUST_CHECK enum pw_status pw_freezer_of(struct pw_daemon *daemon, struct pw_tenant *tenant, struct pw_freezer **ret_freezer,
-                                           struct pw_error *ret_err);
+/* The tenant's of that kind, made where it has none. Errors: PW_NO_MEMORY, PW_SYSTEM, PW_LIMIT (segment numbers are used up). */
+PW_MUST_CHECK enum pw_status pw_freezer_of(struct pw_daemon *daemon, struct pw_tenant *tenant, enum pw_freezer_kind kind,
+                                           struct pw_freezer **ret_freezer, struct pw_error *ret_err);
 /* A lane for one user. Errors: PW_LIMIT; the text says that `what` wait for room. */
 PW_MUST_CHECK enum pw_status pw_freezer_take_lane(struct pw_freezer *freezer, const char *what, uint32_t *ret_lane,
                                                   struct pw_error *ret_err);
@@ -56,7 +58,7 @@ void pw_freezer_let_go(struct pw_daemon *daemon, struct pw_object *object);
 /* Out of PENDING, as `described` says if the status is PW_OK. */
 void pw_freezer_decide(struct pw_daemon *daemon, struct pw_object *object, const struct pw_described *described,
                        enum pw_status status);
-/* The tenant's freezer takes no more values, unless it has users: it goes when nothing is left in it. The next user makes
+/* The tenant's freezers take no more values, but those that have users: each goes when nothing is left in it. The next user makes
  * another. */
 void pw_freezer_end(struct pw_daemon *daemon, struct pw_tenant *tenant);
 void pw_freezer_free(struct pw_freezer *freezer);

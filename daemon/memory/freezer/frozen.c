@@ -95,7 +95,7 @@ void pw_frozen_request(struct pw_dsession *session, uint64_t id, const Pathways_
                 frozen ? describe(session, request, frozen, &err) : pw_error_set(&err, PW_NO_MEMORY, "pathwaysd: out of memory");
 
         if (status == PW_OK)
-                status = pw_freezer_of(session->daemon, session->tenant, &frozen->freezer, &err);
+                status = pw_freezer_of(session->daemon, session->tenant, PW_FREEZER_FROZEN, &frozen->freezer, &err);
         if (status == PW_OK)
                 status = pw_freezer_take_lane(frozen->freezer, "frozen puts", &frozen->lane, &err);
         if (status != PW_OK) {

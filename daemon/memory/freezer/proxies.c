@@ -87,7 +87,7 @@ static void ask_slot(struct pw_freezer_turn *turn)
 enum pw_status pw_proxies_make(struct pw_daemon *daemon, const struct pw_proxy_want *want, struct pw_error *ret_err)
 {
         struct slot_wait *wait = calloc(1, sizeof *wait);
-        enum pw_status status = wait ? pw_freezer_of(daemon, want->tenant, &wait->freezer, ret_err)
+        enum pw_status status = wait ? pw_freezer_of(daemon, want->tenant, PW_FREEZER_FROZEN, &wait->freezer, ret_err)
                                      : no_memory(ret_err);
 
         if (status == PW_OK) {

@@ -6,6 +6,7 @@
 #include "daemon/memory/freezer/freezer.h"
 #include "daemon/memory/room.h"
 #include "daemon/memory/segment.h"
+#include "store/fetched.h"
 #include "store/proxy.h"
 
 struct pw_replica {
@@ -89,7 +90,7 @@ enum pw_status pw_replica_ask(struct pw_daemon *daemon, const struct pw_replica_
                               struct pw_error *ret_err)
 {
         struct pw_replica *replica = calloc(1, sizeof *replica);
-        enum pw_status status = replica ? pw_freezer_of(daemon, want->tenant, &replica->freezer, ret_err)
+        enum pw_status status = replica ? pw_freezer_of(daemon, want->tenant, want->kind, &replica->freezer, ret_err)
                                         : pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for a replica");
 
         if (status != PW_OK) {
@@ -134,6 +135,22 @@ enum pw_status pw_replica_done(struct pw_daemon *daemon, struct pw_replica *repl
                        : pw_error_set(ret_err, PW_GONE, "nobody on this host wants the bytes any more");
         end_replica(daemon, replica);
         return status;
+}
+
+enum pw_status pw_replica_fetched(struct pw_daemon *daemon, struct pw_replica *replica, struct pw_object *object,
+                                  const uint64_t *offsets, struct pw_error *ret_err)
+{
+        enum pw_status status;
+
+        pw_freezer_decide(daemon, replica->object, &replica->described, PW_OK);
+        status = pw_store_fetched(daemon->store, object, replica->object, offsets, pw_now_us(), ret_err);
+        end_replica(daemon, replica);
+        return status;
+}
+
+struct pw_replica_place pw_replica_at(const struct pw_replica *replica)
+{
+        return (struct pw_replica_place){ replica->described.room_segment, replica->described.room_offset };
 }
 
 void pw_replica_give_up(struct pw_daemon *daemon, struct pw_replica *replica)

@@ -8,13 +8,14 @@
 
 #include "base/error.h"
 
-struct pw_daemon;
+#include "daemon/session/tenant.h"
+
 struct pw_object;
 struct pw_replica;
-struct pw_tenant;
 
 struct pw_replica_want {
         struct pw_tenant *tenant;
+        enum pw_freezer_kind kind; /* whose room it is; FETCHED: executors write it */
         uint64_t bytes;    /* of the value; 0 may be */
         uint64_t until_us; /* CLOCK_MONOTONIC; UINT64_MAX: for ever */
         /* Once, later: `err` NULL: there is room. Else why not, and the replica is no more when it returns. */
@@ -33,6 +34,12 @@ uint64_t pw_replica_token(const struct pw_replica *replica);
  * PW_GONE (nobody wants them), PW_SHAPE, PW_NO_MEMORY. */
 PW_MUST_CHECK enum pw_status pw_replica_done(struct pw_daemon *daemon, struct pw_replica *replica_take, struct pw_object *proxy,
                                              struct pw_error *ret_err);
+/* The same of `object` of this host, a result that is apart (pw_store_fetched()). */
+PW_MUST_CHECK enum pw_status pw_replica_fetched(struct pw_daemon *daemon, struct pw_replica *replica_take, struct pw_object *object,
+                                                const uint64_t *offsets, struct pw_error *ret_err);
+/* Where its room is, once there is one. */
+struct pw_replica_place { uint32_t segment; uint64_t offset; };
+struct pw_replica_place pw_replica_at(const struct pw_replica *replica);
 /* It is not wanted any more; nobody writes there. Where it waits for room, `room` is not called. */
 void pw_replica_give_up(struct pw_daemon *daemon, struct pw_replica *replica_take);
 

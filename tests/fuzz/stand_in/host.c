@@ -13,6 +13,7 @@
 #include "daemon/inspect/trace/trace_private.h"
 #include "daemon/loop/heap.h"
 #include "daemon/memory/audit.h"
+#include "daemon/memory/fetch/fetch.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/recount.h"
 #include "daemon/memory/room.h"
@@ -161,6 +162,8 @@ bool pw_peers_want_drops(struct pw_daemon *daemon, uint64_t now_us) { (void)daem
 void pw_peers_decided(struct pw_daemon *daemon, struct pw_object *object) { (void)daemon, (void)object; }
 bool pw_meta_carry(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; return false; }
 uint64_t pw_meta_carry_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
+void pw_fetches_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
+uint64_t pw_fetches_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_audits_tick(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; }
 uint64_t pw_audits_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_module_uses_drop(struct pw_daemon *daemon, struct pw_module_uses *uses) { (void)daemon, (void)uses; }

@@ -1,0 +1,323 @@
+/* Fetches: who waits for one, its room, its end. */
+#include "daemon/memory/fetch/fetch.h"
+
+#include "base/memory.h"
+#include "daemon/client/observer.h"
+#include "daemon/memory/fetch/fetch_private.h"
+#include "daemon/memory/segment.h"
+#include "store/fetched.h"
+#include "store/object.h"
+
+#include <stdlib.h>
+
+#define ROOM_US 30000000u /* as a put waits for room */
+#define WAITERS_MAX 16384u /* of a tenant */
+
+/* The daemon's own claim of what is read, like a run's (there is no run 0). */
+static const struct pw_owner claim = { PW_OWNER_RUN, 0 };
+
+struct waiter {
+        struct pw_list link;
+        uint32_t session;  /* 0: of the daemon, which `taker` says */
+        uint64_t request, since_us, until_us;
+        struct pw_tenant *tenant;
+        struct pw_fetch_taker taker;
+};
+
+/* --- who waits ---------------------------------------------------------------------------------------------------------------- */
+
+static void forget(struct waiter *waiter)
+{
+        if (waiter->tenant)
+                waiter->tenant->fetches--;
+        pw_list_remove(&waiter->link);
+        free(waiter);
+}
+
+static void answer(struct pw_daemon *daemon, struct waiter *waiter, const struct pw_error *why)
+{
+        struct pw_dsession *session = waiter->session ? pw_session_get(&daemon->registry, waiter->session) : NULL;
+        struct pw_fetch_taker taker = waiter->taker;
+        uint64_t request = waiter->request;
+
+        forget(waiter); /* a session that does not read its replies may end with one */
+        if (taker.done)
+                taker.done(taker.context, why);
+        else if (session && why)
+                pw_session_reply_error(session, request, why->status, why->text);
+        else if (session)
+                pw_session_reply_ok(session, request);
+}
+
+static void answer_all(struct pw_fetch *fetch, const struct pw_error *why)
+{
+        while (!pw_list_empty(&fetch->waiters))
+                answer(fetch->daemon, pw_list_first(&fetch->waiters, struct waiter, link), why);
+}
+
+static enum pw_status add_waiter(struct pw_fetch *fetch, const struct waiter *like, struct pw_error *ret_err)
+{
+        struct waiter *waiter;
+
+        if (like->tenant && like->tenant->fetches >= WAITERS_MAX)
+                return pw_error_set(ret_err, PW_LIMIT, "tenant %s waits for %u values of devices: wait for fewer at a time",
+                                    like->tenant->name, WAITERS_MAX);
+        waiter = malloc(sizeof *waiter);
+        if (!waiter)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        *waiter = *like;
+        waiter->since_us = pw_now_us();
+        pw_list_init(&waiter->link);
+        pw_list_append(&fetch->waiters, &waiter->link);
+        if (waiter->tenant)
+                waiter->tenant->fetches++;
+        return PW_OK;
+}
+
+/* --- one fetch ---------------------------------------------------------------------------------------------------------------- */
+
+static void free_fetch(struct pw_fetch *fetch)
+{
+        pw_list_remove(&fetch->link);
+        free(fetch->offsets);
+        free(fetch->tasks);
+        free(fetch);
+}
+
+static void tell_trace(struct pw_fetch *fetch)
+{
+        struct pw_daemon *daemon = fetch->daemon;
+        char id[PW_ID_TEXT_BYTES];
+
+        daemon->clients.observer->moved(daemon, &(struct pw_moved){
+                .object = pw_id_format(pw_object_id(daemon->store, fetch->object), id), .to = "host memory, to be read",
+                .client = "pathwaysd", .tenant = fetch->tenant->name,
+                .bytes = pw_object_entry(daemon->store, fetch->object)->bytes, .start_us = fetch->since_us, .end_us = pw_now_us() });
+}
+
+void pw_fetch_end(struct pw_fetch *fetch)
+{
+        struct pw_daemon *daemon = fetch->daemon;
+        struct pw_error why = fetch->why;
+        bool failed = why.status != PW_OK;
+
+        if (failed && fetch->replica)
+                pw_replica_give_up(daemon, fetch->replica);
+        else if (!failed)
+                failed = pw_replica_fetched(daemon, fetch->replica, fetch->object, fetch->offsets, &why) != PW_OK;
+        fetch->replica = NULL;
+        if (!failed)
+                tell_trace(fetch);
+        pw_list_remove(&fetch->link); /* who asks from here on is answered anew */
+        pw_store_release(daemon->store, fetch->object, claim, pw_now_us());
+        answer_all(fetch, failed ? &why : NULL);
+        free_fetch(fetch);
+        daemon->loop.more = true;
+}
+
+static void has_room(void *context, struct pw_replica *replica, const struct pw_error *err)
+{
+        struct pw_fetch *fetch = context;
+
+        if (err) { /* the replica is no more */
+                fetch->replica = NULL;
+                fetch->why = *err;
+                pw_fetch_end(fetch);
+                return;
+        }
+        fetch->replica = replica;
+        if (fetch->task_count)
+                pw_fetch_tasks_begin(fetch);
+        else
+                pw_fetch_end(fetch);
+}
+
+static enum pw_status ask_room(struct pw_fetch *fetch, struct pw_error *ret_err)
+{
+        struct pw_replica_want want = { .tenant = fetch->tenant, .kind = PW_FREEZER_FETCHED, .until_us = pw_now_us() + ROOM_US,
+                                        .room = has_room, .context = fetch };
+        enum pw_status status = pw_fetch_plan(fetch, &want.bytes, ret_err);
+
+        return status == PW_OK ? pw_replica_ask(fetch->daemon, &want, &fetch->replica, ret_err) : status;
+}
+
+static struct pw_fetches *fetches_of(struct pw_daemon *daemon)
+{
+        struct pw_fetches *fetches = daemon->memory.fetches;
+
+        if (fetches)
+                return fetches;
+        fetches = daemon->memory.fetches = calloc(1, sizeof *fetches);
+        if (!fetches)
+                return NULL;
+        pw_list_init(&fetches->all);
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++) {
+                pw_list_init(&fetches->devices[i].to_give);
+                pw_list_init(&fetches->devices[i].given);
+        }
+        return fetches;
+}
+
+static struct pw_tenant *tenant_of(struct pw_daemon *daemon, const struct pw_object *object)
+{
+        return pw_segment_get(&daemon->memory, object->segment)->tenant;
+}
+
+static enum pw_status begin(struct pw_daemon *daemon, struct pw_object *object, struct pw_fetch **ret_fetch, struct pw_error *ret_err)
+{
+        struct pw_fetches *fetches = fetches_of(daemon);
+        struct pw_fetch *fetch = fetches ? calloc(1, sizeof *fetch) : NULL;
+        enum pw_status status;
+
+        if (!fetch)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        *fetch = (struct pw_fetch){ .daemon = daemon, .tenant = tenant_of(daemon, object), .object = object,
+                                    .since_us = pw_now_us() };
+        pw_list_init(&fetch->link);
+        pw_list_init(&fetch->waiters);
+        status = pw_store_hold(daemon->store, object, claim, ret_err);
+        if (status != PW_OK) {
+                free_fetch(fetch);
+                return status;
+        }
+        status = ask_room(fetch, ret_err);
+        if (status != PW_OK) {
+                pw_store_release(daemon->store, object, claim, pw_now_us());
+                free_fetch(fetch);
+                return status;
+        }
+        pw_list_append(&fetches->all, &fetch->link);
+        daemon->loop.more = true;
+        *ret_fetch = fetch;
+        return PW_OK;
+}
+
+/* Under way, or begun. */
+static enum pw_status fetch_of(struct pw_daemon *daemon, struct pw_object *object, struct pw_fetch **ret_fetch,
+                               struct pw_error *ret_err)
+{
+        struct pw_fetch *fetch;
+
+        if (daemon->memory.fetches)
+                pw_list_each(&daemon->memory.fetches->all, fetch, struct pw_fetch, link)
+                        if (fetch->object == object) {
+                                *ret_fetch = fetch;
+                                return PW_OK;
+                        }
+        return begin(daemon, object, ret_fetch, ret_err);
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------------------- */
+
+void pw_fetch_request(struct pw_dsession *session, uint64_t id, struct pw_object *object, uint64_t until_us)
+{
+        struct waiter waiter = { .session = session->number, .request = id, .until_us = until_us, .tenant = session->tenant };
+        struct pw_fetch *fetch;
+        struct pw_error err;
+        enum pw_status status = fetch_of(session->daemon, object, &fetch, &err);
+
+        if (status == PW_OK)
+                status = add_waiter(fetch, &waiter, &err);
+        if (status != PW_OK)
+                pw_session_reply_error(session, id, status, err.text);
+}
+
+enum pw_status pw_fetch_for(struct pw_daemon *daemon, struct pw_object *object, const struct pw_fetch_taker *taker,
+                            struct pw_error *ret_err)
+{
+        struct waiter waiter = { .until_us = UINT64_MAX, .taker = *taker };
+        struct pw_fetch *fetch;
+        enum pw_status status = fetch_of(daemon, object, &fetch, ret_err);
+
+        return status == PW_OK ? add_waiter(fetch, &waiter, ret_err) : status;
+}
+
+/* --- ends --------------------------------------------------------------------------------------------------------------------- */
+
+void pw_fetches_session_end(struct pw_dsession *session)
+{
+        struct pw_fetches *fetches = session->daemon->memory.fetches;
+        struct pw_fetch *fetch;
+        struct waiter *waiter;
+
+        if (!fetches)
+                return;
+        pw_list_each(&fetches->all, fetch, struct pw_fetch, link)
+                pw_list_each(&fetch->waiters, waiter, struct waiter, link)
+                        if (waiter->session == session->number)
+                                forget(waiter);
+}
+
+uint64_t pw_fetches_next_us(const struct pw_daemon *daemon)
+{
+        const struct pw_fetches *fetches = daemon->memory.fetches;
+        const struct pw_fetch *fetch;
+        const struct waiter *waiter;
+        uint64_t next_us = UINT64_MAX;
+
+        if (!fetches)
+                return UINT64_MAX;
+        pw_list_each(&fetches->all, fetch, struct pw_fetch, link)
+                pw_list_each(&fetch->waiters, waiter, struct waiter, link)
+                        next_us = pw_min_u64(next_us, waiter->until_us);
+        return next_us;
+}
+
+void pw_fetches_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        struct pw_fetch *fetch;
+        struct waiter *waiter;
+        struct pw_list due;
+        struct pw_error err;
+
+        pw_list_init(&due);
+        pw_list_each(&daemon->memory.fetches->all, fetch, struct pw_fetch, link)
+                pw_list_each(&fetch->waiters, waiter, struct waiter, link) {
+                        if (waiter->until_us > now_us)
+                                continue;
+                        pw_list_remove(&waiter->link);
+                        pw_list_append(&due, &waiter->link);
+                }
+        (void)!pw_error_set(&err, PW_DEADLINE, "its bytes are on a device, and did not come in time: see pathways why");
+        while (!pw_list_empty(&due))
+                answer(daemon, pw_list_first(&due, struct waiter, link), &err);
+}
+
+void pw_fetches_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,
+                          void (*row)(void *context, const struct pw_wait_row *row), void *context)
+{
+        const struct pw_fetch *fetch;
+        const struct waiter *waiter;
+
+        if (!daemon->memory.fetches)
+                return;
+        pw_list_each(&daemon->memory.fetches->all, fetch, struct pw_fetch, link)
+                pw_list_each(&fetch->waiters, waiter, struct waiter, link) {
+                        struct pw_dsession *asker = waiter->session ? pw_session_get(&daemon->registry, waiter->session) : NULL;
+
+                        if (asker && (!session || asker == session))
+                                row(context, &(struct pw_wait_row){ .kind = PW_WAIT_KIND_BYTES, .session = asker,
+                                                                    .object = fetch->object, .segment = fetch->object->segment,
+                                                                    .slot = fetch->object->slot, .since_us = waiter->since_us,
+                                                                    .until_us = waiter->until_us });
+                }
+}
+
+void pw_fetches_done(struct pw_daemon *daemon)
+{
+        struct pw_fetches *fetches = daemon->memory.fetches;
+        struct pw_fetch *fetch;
+        struct waiter *waiter;
+
+        if (!fetches)
+                return;
+        pw_list_each(&fetches->all, fetch, struct pw_fetch, link) {
+                pw_list_each(&fetch->waiters, waiter, struct waiter, link)
+                        free(waiter);
+                if (fetch->replica)
+                        pw_replica_give_up(daemon, fetch->replica);
+                free_fetch(fetch);
+        }
+        free(fetches);
+        daemon->memory.fetches = NULL;
+}

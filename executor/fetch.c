@@ -1,0 +1,47 @@
+/* Fetching values from the device. They are whole, and who wants them holds them: nothing writes their rooms meanwhile. */
+#include "executor/fetch.h"
+
+#include "executor/gang/gang_private.h"
+
+/* The head says whether a value is there: the process that made it may have ended since it was asked for. */
+static enum pw_status check(const struct pw_launch *launch, const struct pw_room_head *head, struct pw_error *ret_err)
+{
+        if (head->seq < pw_gang_lost_before(launch, launch->given.device) || head->seal != pw_room_seal(head) ||
+            head->status != PW_OK)
+                return pw_error_set(ret_err, PW_DEVICE_LOST, "its value on device h%u:%u is lost", launch->given.host,
+                                    launch->given.device);
+        return PW_OK;
+}
+
+static enum pw_status copy(struct pw_launch *launch, const struct pw_fetch_task *task, struct pw_error *ret_err)
+{
+        struct pw_segments_range from = { task->from_segment, task->from_offset, task->bytes };
+        struct pw_segments_range to = { task->to_segment, task->to_offset, task->bytes };
+        struct pw_place place;
+        uint8_t *at;
+        enum pw_status status = pw_segments_at(&launch->segments, &from, &place, ret_err);
+
+        if (status == PW_OK)
+                status = check(launch, place.head, ret_err);
+        if (status == PW_OK) /* for the gang under way: no other lends while it is copied */
+                status = pw_segments_lend(&launch->segments, &to, launch->segments.gang, &at, ret_err);
+        if (status == PW_OK)
+                status = launch->memory->copy_out(launch->given.handle, at, place.data, task->bytes, ret_err);
+        return status == PW_OK ? launch->memory->settle(launch->given.handle, ret_err) : status;
+}
+
+void pw_fetches_serve(struct pw_launch *launch)
+{
+        const struct pw_surroundings *around = launch->given.around;
+        struct pw_fetch_task tasks[PW_FETCHES_MAX];
+        struct pw_fetched fetched[PW_FETCHES_MAX];
+        uint32_t count = 0;
+
+        if (!around->fetches)
+                return;
+        while ((count = around->fetches(around->context, fetched, count, tasks)))
+                for (uint32_t i = 0; i < count; i++) {
+                        fetched[i] = (struct pw_fetched){ .token = tasks[i].token };
+                        fetched[i].err.status = copy(launch, &tasks[i], &fetched[i].err);
+                }
+}

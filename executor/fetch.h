@@ -1,0 +1,11 @@
+/* Values of the own device that somebody wants in host memory: copied there between gangs, as the daemon says.
+ */
+#ifndef PW_EXECUTOR_FETCH_H
+#define PW_EXECUTOR_FETCH_H
+
+#include "executor/launch.h"
+
+/* Copy all that there is.   Blocks: for the copies, and for the daemon's answers. */
+void pw_fetches_serve(struct pw_launch *launch);
+
+#endif
