@@ -1,6 +1,7 @@
 # tests
 include tests/bench/local.mk
 include tests/fuzz/local.mk
+include tests/gpu/local.mk
 include tests/integration/local.mk
 include tests/attack/local.mk
 include tests/model/local.mk

@@ -1,0 +1,7 @@
+# What needs a GPU, or the headers of its maker: skipped where there is none.
+gpu_tests = tests/gpu/driver_header_test
+check_PROGRAMS += $(gpu_tests)
+TESTS += $(gpu_tests)
+tests_gpu_driver_header_test_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_driver_header_test_LDADD =
+EXTRA_DIST += tests/gpu/README.md
