@@ -159,6 +159,8 @@ static void exec_daemon(const struct it_host *host, const char *const *args, int
         snprintf(fd, sizeof fd, "%d", ready);
         while (*args && count < ARGS_MAX - 1)
                 all[count++] = *args++;
+        if (getenv("PW_APART") && count < ARGS_MAX - 1) /* the same over devices whose memory nobody reads */
+                all[count++] = "--emulated-apart";
         /* Modules crash on purpose: a sanitizer in the executor is to leave the signal as it is. */
         snprintf(sanitizer, sizeof sanitizer, "%s:handle_segv=0", getenv("ASAN_OPTIONS") ? getenv("ASAN_OPTIONS") : "");
         setenv("ASAN_OPTIONS", sanitizer, 1);
