@@ -1,0 +1,173 @@
+/* Reading PTX as far as a driver without hardware needs it: its version, its target, the names of its entries and the sizes of
+ * their parameters. */
+#include "tests/fake_cuda/fake.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+struct reader { const char *at; char token[256]; };
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || c == '%'; }
+
+/* White space and comments. */
+static void blanks_skip(struct reader *reader)
+{
+        const char *end;
+
+        for (;;) {
+                reader->at += strspn(reader->at, " \t\r\n");
+                if (!strncmp(reader->at, "//", 2))
+                        end = strchr(reader->at, '\n');
+                else if (!strncmp(reader->at, "/*", 2))
+                        end = strstr(reader->at + 2, "*/");
+                else
+                        return;
+                reader->at = end ? end + 1 : strchr(reader->at, 0);
+                if (end && *end == '*')
+                        reader->at++;
+        }
+}
+
+/* A word, a string's beginning or one sign; false at the end. */
+static bool token_next(struct reader *reader)
+{
+        size_t bytes = 0;
+
+        blanks_skip(reader);
+        if (!*reader->at)
+                return false;
+        while (is_word(reader->at[bytes]))
+                bytes++;
+        if (*reader->at == '"') {
+                const char *end = strchr(reader->at + 1, '"');
+
+                bytes = end ? (size_t)(end + 1 - reader->at) : strlen(reader->at);
+        }
+        bytes = bytes ? bytes : 1;
+        snprintf(reader->token, sizeof reader->token, "%.*s", (int)(bytes < 255 ? bytes : 255), reader->at);
+        reader->at += bytes;
+        return true;
+}
+
+/* Bytes of ".u64"; 0: no type. */
+static uint32_t type_bytes(const char *token)
+{
+        static const char letters[] = "busf";
+        unsigned bits;
+
+        if (token[0] != '.' || !token[1] || !strchr(letters, token[1]) || sscanf(token + 2, "%u", &bits) != 1)
+                return 0;
+        return bits / 8;
+}
+
+static bool number_next(struct reader *reader, uint32_t *ret_number)
+{
+        return token_next(reader) && sscanf(reader->token, "%u", ret_number) == 1;
+}
+
+/* Behind the parenthesis: ".param .u64 name", ".param .align 8 .b8 name[24]", until its end. */
+static bool params_read(struct reader *reader, struct CUfunc_st *function)
+{
+        uint32_t bytes = 0, number;
+
+        while (token_next(reader)) {
+                bool is_end = !strcmp(reader->token, ")");
+
+                if (is_end || !strcmp(reader->token, ",")) {
+                        if (bytes && function->param_count == FAKE_PARAMS_MAX)
+                                return false;
+                        if (bytes)
+                                function->param_bytes[function->param_count++] = bytes;
+                        bytes = 0;
+                        if (is_end)
+                                return true;
+                } else if (!strcmp(reader->token, ".align")) {
+                        if (!number_next(reader, &number))
+                                return false;
+                } else if (!strcmp(reader->token, "[")) {
+                        if (!number_next(reader, &number))
+                                return false;
+                        bytes *= number;
+                } else if (!bytes) {
+                        bytes = type_bytes(reader->token);
+                }
+        }
+        return false;
+}
+
+/* Behind ".entry". */
+static enum pw_cuda_result entry_read(struct reader *reader, struct pw_list *functions, char why[FAKE_TEXT_BYTES])
+{
+        struct CUfunc_st *function = calloc(1, sizeof *function);
+
+        if (!function)
+                return PW_CUDA_OUT_OF_MEMORY;
+        pw_list_append(functions, &function->link);
+        if (token_next(reader)) {
+                snprintf(function->name, sizeof function->name, "%s", reader->token);
+                if (token_next(reader) && !strcmp(reader->token, "{"))
+                        return PW_CUDA_SUCCESS;
+                if (!strcmp(reader->token, "(") && params_read(reader, function))
+                        return PW_CUDA_SUCCESS;
+        }
+        snprintf(why, FAKE_TEXT_BYTES, "ptxas fatal: entry '%s' has no parameters or body", function->name);
+        return PW_CUDA_INVALID_PTX;
+}
+
+/* ISA 8.0 came with CUDA 12.0, 9.0 with 13.0. */
+static enum pw_cuda_result version_check(struct reader *reader, char why[FAKE_TEXT_BYTES])
+{
+        uint64_t driver = fake_conf()->driver;
+        unsigned major, minor;
+
+        if (!token_next(reader) || strcmp(reader->token, ".version") || !token_next(reader) ||
+            sscanf(reader->token, "%u.%u", &major, &minor) != 2) {
+                snprintf(why, FAKE_TEXT_BYTES, "ptxas fatal: missing .version directive at start of file");
+                return PW_CUDA_INVALID_PTX;
+        }
+        if (major * 10 + minor <= (driver / 1000 - 4) * 10 + driver % 1000 / 10)
+                return PW_CUDA_SUCCESS;
+        snprintf(why, FAKE_TEXT_BYTES, "ptxas fatal: unsupported .version %u.%u", major, minor);
+        return PW_CUDA_UNSUPPORTED_PTX_VERSION;
+}
+
+/* "sm_90" runs on 90 and above, "sm_90a" on 90 only. */
+static enum pw_cuda_result target_check(struct reader *reader, char why[FAKE_TEXT_BYTES])
+{
+        uint64_t arch = fake_conf()->arch;
+        unsigned target = 0;
+        char suffix = 0;
+
+        if (!token_next(reader) || sscanf(reader->token, "sm_%u%c", &target, &suffix) < 1) {
+                snprintf(why, FAKE_TEXT_BYTES, "ptxas fatal: unknown target '%s'", reader->token);
+                return PW_CUDA_INVALID_PTX;
+        }
+        if (target == arch || (target < arch && !suffix))
+                return PW_CUDA_SUCCESS;
+        snprintf(why, FAKE_TEXT_BYTES, "ptxas fatal: target %s does not run on sm_%u", reader->token, (unsigned)arch);
+        return PW_CUDA_NO_BINARY_FOR_GPU;
+}
+
+enum pw_cuda_result fake_ptx_read(const char *text, struct pw_list *functions, char why[FAKE_TEXT_BYTES])
+{
+        struct reader reader = { .at = text + strspn(text, " \t\r\n") };
+        enum pw_cuda_result result;
+        bool has_target = false;
+
+        if (strncmp(reader.at, "//", 2) && strncmp(reader.at, ".version", strlen(".version")))
+                return PW_CUDA_INVALID_IMAGE;
+        result = version_check(&reader, why);
+        while (!result && token_next(&reader)) {
+                if (!strcmp(reader.token, ".target")) {
+                        has_target = true;
+                        result = target_check(&reader, why);
+                } else if (!strcmp(reader.token, ".entry")) {
+                        result = entry_read(&reader, functions, why);
+                }
+        }
+        if (!result && !has_target) {
+                snprintf(why, FAKE_TEXT_BYTES, "ptxas fatal: missing .target directive");
+                result = PW_CUDA_INVALID_PTX;
+        }
+        return result;
+}
