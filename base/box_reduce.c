@@ -13,6 +13,8 @@ typedef void reduce_row(void *restrict to, const void *restrict from, uint64_t c
 #define MAX(a, b) ((a) != (a) || (a) > (b) ? (a) : (b))
 #define MIN(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))
 #define SAME(value) (value)
+/* A product of two u16 is an int, and may be beyond it. */
+#define WIDE(value) ((uint32_t)(value))
 /* Of bools: the larger one is "or", the smaller one "and"; what is written is 0 or 1. */
 #define OR(a, b) (((a) | (b)) != 0)
 #define AND(a, b) ((a) != 0 && (b) != 0)
@@ -41,7 +43,7 @@ typedef void reduce_row(void *restrict to, const void *restrict from, uint64_t c
 DEFINE_REDUCE(bool_max, uint8_t, SAME, SAME, OR)
 DEFINE_REDUCE(bool_min, uint8_t, SAME, SAME, AND)
 DEFINE_ALL(u8, uint8_t, uint8_t, SAME, SAME)
-DEFINE_ALL(u16, uint16_t, uint16_t, SAME, SAME)
+DEFINE_ALL(u16, uint16_t, uint16_t, WIDE, SAME)
 DEFINE_ALL(u32, uint32_t, uint32_t, SAME, SAME)
 DEFINE_ALL(u64, uint64_t, uint64_t, SAME, SAME)
 DEFINE_ALL(i8, uint8_t, int8_t, SAME, SAME)
