@@ -5,24 +5,26 @@
 #ifndef PW_BASE_HALF_H
 #define PW_BASE_HALF_H
 
+#include "base/anywhere.h"
+
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t pw_float_bits(float value)
+PW_ANYWHERE uint32_t pw_float_bits(float value)
 {
         uint32_t bits;
         memcpy(&bits, &value, sizeof bits);
         return bits;
 }
-static inline float pw_float_from_bits(uint32_t bits)
+PW_ANYWHERE float pw_float_from_bits(uint32_t bits)
 {
         float value;
         memcpy(&value, &bits, sizeof value);
         return value;
 }
 
-static inline float pw_bf16_to_float(uint16_t half) { return pw_float_from_bits((uint32_t)half << 16); }
-static inline uint16_t pw_bf16_from_float(float value)
+PW_ANYWHERE float pw_bf16_to_float(uint16_t half) { return pw_float_from_bits((uint32_t)half << 16); }
+PW_ANYWHERE uint16_t pw_bf16_from_float(float value)
 {
         uint32_t bits = pw_float_bits(value);
 
@@ -31,7 +33,7 @@ static inline uint16_t pw_bf16_from_float(float value)
         return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-static inline float pw_f16_to_float(uint16_t half)
+PW_ANYWHERE float pw_f16_to_float(uint16_t half)
 {
         uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7fffu;
 
@@ -41,7 +43,7 @@ static inline float pw_f16_to_float(uint16_t half)
         return pw_float_from_bits(sign | pw_float_bits(pw_float_from_bits(rest << 13) * 0x1p112f));
 }
 
-static inline uint16_t pw_f16_from_float(float value)
+PW_ANYWHERE uint16_t pw_f16_from_float(float value)
 {
         uint32_t bits = pw_float_bits(value);
         uint32_t sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;

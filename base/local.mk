@@ -3,7 +3,7 @@ base_libbase_la_SOURCES = base/box.c base/box_reduce.c base/dims.c base/error.c 
 	base/log.c base/memory.c base/nearest.c base/range.c base/option.c base/option_change.c base/option_file.c base/option_help.c base/option_value.c \
 	base/size.c base/size_class.c base/sources.c base/standard.c base/status.c base/table.c base/text.c
 base_libbase_la_LIBADD = $(INIH_LIBS)
-noinst_HEADERS += base/box_rows.h base/error.h base/half.h base/id.h base/layout.h base/list.h base/log.h base/memory.h \
+noinst_HEADERS += base/anywhere.h base/box_rows.h base/error.h base/half.h base/id.h base/layout.h base/list.h base/log.h base/memory.h \
 	base/option.h base/option_value.h base/range.h base/size.h base/sources.h base/standard.h base/table.h base/text.h base/yield.h
 
 base_libbase_la_SOURCES += base/box_reduce_half.c

@@ -23,6 +23,7 @@ END
 cat >>"$work/rules" <<'END'
 pathways.h libclient executor cli program
 pathways_module.h libclient executor program
+pathways_cuda.h executor
 END
 
 # $1 file, $2 what it includes, $3 the character before it
@@ -39,7 +40,7 @@ $3 == "<" {
 }
 { from = folder($1) }
 $2 == "pathways_types.h" { next }
-$2 ~ /^pathways(_module)?\.h$/ {
+$2 ~ /^pathways(_module|_cuda)?\.h$/ {
         if (from != "tests" && from != "examples" && !allowed[$2, from]) print $1 ": " from " may not include " $2
         next
 }
@@ -51,7 +52,7 @@ $2 ~ /\.pb-c\.h$/ {
 from != folder($2) && !allowed[from, folder($2)] { print $1 ": " from " may not include " $2 }
 '
 # shellcheck disable=SC2046
-grep -HnoE '^[ ]*#[ ]*include[ ]*[<"][^>"]+' $(sources '*.[ch]') |
+grep -HnoE '^[ ]*#[ ]*include[ ]*[<"][^>"]+' $(sources '*.[ch]' '*.cu' '*.cuh') |
         sed -E 's/^([^:]*):[0-9]+:[ ]*#[ ]*include[ ]*([<"])(.*)$/\1 \3 \2/' >"$work/includes"
 awk -v rules="$work/rules" -v list=tests/check/lists/libraries.txt "$judge" \
         "$work/rules" tests/check/lists/libraries.txt "$work/includes" >"$work/out"

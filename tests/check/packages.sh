@@ -13,7 +13,7 @@ same quickstart "$work/quickstart" debian/control "$work/control"
 # Programs of one file are named without its ending.
 # shellcheck disable=SC2086,SC2154
 named=$(find $folders -name local.mk -type f -exec cat Makefile.am {} + | tr -s ' \t\\=' '\n' | sort -u)
-for file in $(sources '*.c' '*.h' | grep -vE '^wire/.*\.pb-c\.[ch]$'); do
+for file in $(sources '*.c' '*.h' '*.cu' '*.cuh' | grep -vE '^wire/.*\.pb-c\.[ch]$'); do
         printf '%s\n' "$named" | grep -qxF -e "$file" -e "${file%.c}" || bad "$file is in no local.mk, and so in no release"
 done
 finish

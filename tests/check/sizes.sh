@@ -1,15 +1,15 @@
 #!/bin/sh
-# No line above 132 columns; no .c above 500 lines; no header above 250 (the public ones excepted); no function above 80. No folder
+# No line above 132 columns; no .c or .cu above 500 lines; no header above 250 (the public ones excepted); no function above 80. No folder
 # with more than 25 files at one level, besides its README.md and local.mk.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
 
 is_public() { case " $public_headers " in *" $1 "*) true ;; *) false ;; esac; }
 
-for file in $(sources '*.c' '*.h'); do
+for file in $(sources '*.c' '*.h' '*.cu' '*.cuh'); do
         lines=$(wc -l <"$file")
         case $file in
-        *.c) limit=500 ;;
+        *.c | *.cu) limit=500 ;;
         *) limit=250 ;;
         esac
         [ "$lines" -le "$limit" ] || is_public "$file" || bad "$file: $lines lines, at most $limit"
@@ -26,7 +26,7 @@ while IFS= read -r folder; do
 done <"$work/folders"
 
 # shellcheck disable=SC2046
-LC_ALL=C.UTF-8 grep -nE '^.{133,}' $(sources '*.c' '*.h') | cut -d: -f1,2 | sed 's/$/: a line of more than 132 columns/' >"$work/out"
+LC_ALL=C.UTF-8 grep -nE '^.{133,}' $(sources '*.c' '*.h' '*.cu' '*.cuh') | cut -d: -f1,2 | sed 's/$/: a line of more than 132 columns/' >"$work/out"
 all_bad "$work/out"
 
 # A body begins with a brace alone in the first column and ends likewise.
@@ -37,6 +37,6 @@ awk '
         /^\}$/ && begin {
                 if (FNR - begin - 1 > 80) print FILENAME ":" begin ": a function of " FNR - begin - 1 " lines, at most 80"
                 begin = 0
-        }' $(sources '*.c' '*.h') >"$work/out"
+        }' $(sources '*.c' '*.h' '*.cu' '*.cuh') >"$work/out"
 all_bad "$work/out"
 finish

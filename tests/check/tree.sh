@@ -8,7 +8,7 @@ cd "${PW_SRC:?set by make check}"
 : "${PW_BUILD:?set by make check}"
 
 folders='base plane wire program store scheduler cluster daemon executor libclient cli examples tests'
-public_headers='base/pathways_types.h libclient/pathways.h libclient/pathways_module.h'
+public_headers='base/pathways_types.h libclient/pathways.h libclient/pathways_cuda.h libclient/pathways_module.h'
 wrong=0
 
 bad() {

@@ -1,0 +1,40 @@
+# tests/kernels: kernels on the processor. Of each .cu the shim makes functions, in libraries that tests load: those of the product and
+# those of each example. Where there is no C++ compiler there are none, and the tests that need them are skipped.
+# What nvcc makes of a .cu lies beside it, as PTX; `make ptx` makes it again.
+cuda_headers = base/anywhere.h base/half.h executor/collective/elements.cuh executor/collective/peer_part.h libclient/pathways_cuda.h \
+	tests/kernels/cuda_shim.h
+cuda_product = executor/collective/peer.cu
+cuda_sources = $(cuda_product)
+cuda_libraries = tests/kernels/libpw_fake_kernels.so
+cuda_inc = $(cuda_sources:.cu=.ptx.inc)
+noinst_HEADERS += tests/kernels/cuda_shim.h
+EXTRA_DIST += $(cuda_sources) $(cuda_sources:.cu=.ptx) executor/collective/elements.cuh tests/kernels/README.md
+
+# PTX as a string of C.
+%.ptx.inc: %.ptx
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< >$@.tmp && mv $@.tmp $@
+BUILT_SOURCES += $(cuda_inc)
+CLEANFILES += $(cuda_inc) $(cuda_libraries)
+ptx:
+	PW_SRC='$(abs_top_srcdir)' PW_BUILD='$(abs_top_builddir)' $(srcdir)/tests/kernels/ptx.sh --write
+.PHONY: ptx
+
+if WITH_CXX
+check_DATA += $(cuda_libraries)
+endif
+cuda_compile = $(AM_V_GEN)$(MKDIR_P) $(@D) && $(CHECK_CXX) -std=gnu++17 -O2 -g -Wall -Wextra $(WERROR_CFLAGS) $(SANITIZE_CFLAGS) -fPIC \
+	-ffp-contract=off -fno-strict-aliasing -I$(top_srcdir) -I$(top_srcdir)/base -I$(top_srcdir)/libclient \
+	-include $(srcdir)/tests/kernels/cuda_shim.h -shared -o $@ -x c++
+tests/kernels/libpw_fake_kernels.so: $(cuda_product) $(cuda_headers)
+	$(cuda_compile) $(cuda_product:%=$(srcdir)/%)
+
+cuda_tests = tests/kernels/peer_test tests/kernels/guard_test
+check_PROGRAMS += $(cuda_tests)
+TESTS += $(cuda_tests) tests/kernels/ptx.sh
+dist_check_SCRIPTS += tests/kernels/ptx.sh
+noinst_HEADERS += tests/kernels/kernels.h
+cuda_test_libs = executor/libexecutor.la $(CMOCKA_LIBS) -ldl
+tests_kernels_peer_test_SOURCES = tests/kernels/peer_test.c tests/kernels/kernels.c
+tests_kernels_peer_test_LDADD = $(cuda_test_libs)
+tests_kernels_guard_test_SOURCES = tests/kernels/guard_test.c tests/kernels/kernels.c
+tests_kernels_guard_test_LDADD = $(cuda_test_libs)
