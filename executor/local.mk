@@ -22,7 +22,8 @@ executor_pathways_executor_LDADD = executor/libexecutor.la
 
 # The general functions that come with the product.
 module_LTLIBRARIES += executor/modules/pw.la
-executor_modules_pw_la_SOURCES = executor/modules/pw.c
+executor_modules_pw_la_SOURCES = executor/modules/pw.c executor/modules/pw_cuda.c
+noinst_HEADERS += executor/modules/numbers.h executor/modules/pw.h
 executor_modules_pw_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared
 
 # Modules for tests: not installed, yet shared libraries, which takes an -rpath.

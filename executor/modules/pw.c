@@ -8,21 +8,14 @@
  *   sleep_us  as nop, and occupies the device for `us` microseconds as its kind does
  *   spin_us   as nop, and burns the processor for `us` microseconds
  *
- * man/pathways-pw.7 is for who calls them. Shapes are those of a shard. Params are these structs, in the machine's own byte order;
- * trailing dims may be left out.
+ * man/pathways-pw.7 is for who calls them; pw_cuda.c has their forms for GPUs. Shapes are those of a shard. Params are the structs
+ * of pw.h, in the machine's own byte order; trailing dims may be left out.
  */
-#include "base/half.h"
-#include "pathways_module.h"
+#include "executor/modules/pw.h"
+
+#include "executor/modules/numbers.h"
 
 #include <time.h>
-
-struct pw_fill_params {
-        double value;
-        uint64_t dtype, rank; /* from here on only without inputs */
-        uint64_t dim[PW_RANK_MAX];
-};
-struct pw_scale_params { double factor; };
-struct pw_duration_params { uint64_t us; }; /* sleep_us, spin_us */
 
 /* --- nop and those that take time ----------------------------------------------------------------------------------------- */
 
@@ -77,44 +70,6 @@ static enum pw_status spin_us(struct pw_task *task)
 
 /* --- elements ------------------------------------------------------------------------------------------------------------- */
 
-#define SAME(x) (x)
-/* X(dtype, type in memory, unsigned type of the same size, smallest, largest, what is just beyond) */
-#define WHOLE_MAP(X)                                                                                                   \
-        X(PW_U8, uint8_t, uint8_t, 0, UINT8_MAX, 0x1p8)                                                                \
-        X(PW_U16, uint16_t, uint16_t, 0, UINT16_MAX, 0x1p16)                                                           \
-        X(PW_U32, uint32_t, uint32_t, 0, UINT32_MAX, 0x1p32)                                                           \
-        X(PW_U64, uint64_t, uint64_t, 0, UINT64_MAX, 0x1p64)                                                           \
-        X(PW_I8, int8_t, uint8_t, INT8_MIN, INT8_MAX, 0x1p7)                                                           \
-        X(PW_I32, int32_t, uint32_t, INT32_MIN, INT32_MAX, 0x1p31)                                                     \
-        X(PW_I64, int64_t, uint64_t, INT64_MIN, INT64_MAX, 0x1p63)
-/* X(dtype, type in memory, type to compute in, from memory, to memory) */
-#define FLOAT_MAP(X)                                                                                                   \
-        X(PW_F16, uint16_t, float, pw_f16_to_float, pw_f16_from_float)                                                 \
-        X(PW_BF16, uint16_t, float, pw_bf16_to_float, pw_bf16_from_float)                                              \
-        X(PW_F32, float, float, SAME, SAME)                                                                            \
-        X(PW_F64, double, double, SAME, SAME)
-
-/* To whole numbers: what follows the point is cut off, what is beyond the range becomes the end of it, what is no number 0. */
-#define DEFINE_WHOLE(number, type, bits, smallest, largest, beyond)                                                    \
-        static type whole_##number(double value)                                                                       \
-        {                                                                                                              \
-                if (value >= (beyond))                                                                                 \
-                        return (largest);                                                                              \
-                if (value <= (double)(smallest))                                                                       \
-                        return (smallest);                                                                             \
-                return value == value ? (type)value : 0;                                                               \
-        }
-WHOLE_MAP(DEFINE_WHOLE)
-
-static uint64_t elements(const struct pw_task_value *value)
-{
-        uint64_t count = 1;
-
-        for (uint32_t d = 0; d < value->dims.rank; d++)
-                count *= value->dims.dim[d];
-        return count;
-}
-
 static bool is_number(uint32_t dtype) { return dtype > PW_OPAQUE && dtype <= PW_U64 && dtype != PW_BOOL; }
 static bool is_fillable(uint32_t dtype) { return is_number(dtype) || dtype == PW_BOOL; }
 
@@ -139,9 +94,9 @@ static enum pw_status fill_shape(struct pw_shape_task *task)
         return PW_OK;
 }
 
-static void fill_value(const struct pw_task_value *out, double value)
+void pw_fill_value(const struct pw_task_value *out, double value)
 {
-        uint64_t count = elements(out);
+        uint64_t count = pw_elements(out);
 
         switch (out->dtype) {
 #define FILL(number, type, element)                                                                                    \
@@ -151,8 +106,8 @@ static void fill_value(const struct pw_task_value *out, double value)
                         ((type *)out->data)[i] = same;                                                                 \
                 break;                                                                                                 \
         }
-#define FILL_WHOLE(number, type, bits, smallest, largest, beyond) FILL(number, type, whole_##number(value))
-#define FILL_FLOAT(number, type, wide, from, to) FILL(number, type, to((wide)value))
+#define FILL_WHOLE(number, name, type, bits, smallest, largest, beyond) FILL(number, type, pw_whole_##name(value))
+#define FILL_FLOAT(number, name, type, wide, from, to) FILL(number, type, to((wide)value))
                 WHOLE_MAP(FILL_WHOLE)
                 FLOAT_MAP(FILL_FLOAT)
                 FILL(PW_BOOL, uint8_t, value != 0)
@@ -166,7 +121,7 @@ static void fill_value(const struct pw_task_value *out, double value)
 static enum pw_status fill(struct pw_task *task)
 {
         for (uint32_t i = 0; i < task->output_count; i++)
-                fill_value(&task->outputs[i], ((const struct pw_fill_params *)task->params)->value);
+                pw_fill_value(&task->outputs[i], ((const struct pw_fill_params *)task->params)->value);
         return PW_OK;
 }
 
@@ -187,10 +142,10 @@ static enum pw_status add_shape(struct pw_shape_task *task)
 /* Sums of whole numbers wrap around, those of 16-bit floats are rounded each time. */
 static void add_value(const struct pw_task_value *out, const struct pw_task_value *in)
 {
-        uint64_t count = elements(out);
+        uint64_t count = pw_elements(out);
 
         switch (out->dtype) {
-#define ADD(number, type, wide, from, to)                                                                              \
+#define ADD(number, name, type, wide, from, to)                                                                        \
         case number: {                                                                                                 \
                 type *sum = out->data;                                                                                 \
                 const type *term = in->data;                                                                           \
@@ -198,7 +153,7 @@ static void add_value(const struct pw_task_value *out, const struct pw_task_valu
                         sum[i] = (type)to((wide)(from(sum[i]) + from(term[i])));                                       \
                 break;                                                                                                 \
         }
-#define ADD_WHOLE(number, type, bits, smallest, largest, beyond) ADD(number, bits, bits, SAME, SAME)
+#define ADD_WHOLE(number, name, type, bits, smallest, largest, beyond) ADD(number, name, bits, bits, SAME, SAME)
                 WHOLE_MAP(ADD_WHOLE)
                 FLOAT_MAP(ADD)
 #undef ADD_WHOLE
@@ -229,37 +184,27 @@ static enum pw_status scale_shape(struct pw_shape_task *task)
         return pw_shape_as_input_0(task);
 }
 
-/* Whole numbers times a whole number wrap around, as sums do, and lose no digit of 64 bits; times a broken one they are
- * computed in f64. */
-#define DEFINE_SCALE(number, type, bits, smallest, largest, beyond)                                                    \
-        static void scale_##number(type *to, const type *from, uint64_t count, double factor)                          \
-        {                                                                                                              \
-                bool is_whole = factor >= -0x1p63 && factor < 0x1p63 && factor == (double)(int64_t)factor;             \
-                uint64_t times = is_whole ? (uint64_t)(int64_t)factor : 0;                                             \
-                for (uint64_t i = 0; i < count; i++)                                                                   \
-                        to[i] = is_whole ? (type)(bits)((uint64_t)from[i] * times)                                     \
-                                         : whole_##number((double)from[i] * factor);                                   \
-        }
-WHOLE_MAP(DEFINE_SCALE)
-
 static enum pw_status scale(struct pw_task *task)
 {
         double factor = ((const struct pw_scale_params *)task->params)->factor;
         const struct pw_task_value *in = &task->inputs[0], *out = &task->outputs[0];
-        uint64_t count = elements(out);
+        uint64_t count = pw_elements(out);
 
         switch (out->dtype) {
-#define SCALE_WHOLE(number, type, bits, smallest, largest, beyond)                                                     \
-        case number: scale_##number(out->data, in->data, count, factor); break;
-#define SCALE(number, type, wide, from, to)                                                                            \
+#define SCALE(number, type, scaled)                                                                                    \
         case number:                                                                                                   \
                 for (uint64_t i = 0; i < count; i++)                                                                   \
-                        ((type *)out->data)[i] = (type)to((wide)from(((const type *)in->data)[i]) * (wide)factor);     \
+                        ((type *)out->data)[i] = (type)(scaled);                                                       \
                 break;
+#define SCALE_WHOLE(number, name, type, bits, smallest, largest, beyond)                                               \
+        SCALE(number, type, pw_scaled_##name(((const type *)in->data)[i], factor))
+#define SCALE_FLOAT(number, name, type, wide, from, to)                                                                \
+        SCALE(number, type, to((wide)from(((const type *)in->data)[i]) * (wide)factor))
                 WHOLE_MAP(SCALE_WHOLE)
-                FLOAT_MAP(SCALE)
-#undef SCALE
+                FLOAT_MAP(SCALE_FLOAT)
+#undef SCALE_FLOAT
 #undef SCALE_WHOLE
+#undef SCALE
         default: break;
         }
         return PW_OK;
@@ -311,11 +256,11 @@ static enum pw_status matmul(struct pw_task *task)
         return PW_OK;
 }
 
-PW_MODULE("pw",
-          PW_FUNCTION(nop, .shape = nop_shape, .in_place = 1),
-          PW_FUNCTION(fill, .shape = fill_shape),
-          PW_FUNCTION(add, .shape = add_shape, .in_place = 1),
-          PW_FUNCTION(scale, .shape = scale_shape, .in_place = 1),
-          PW_FUNCTION(matmul, .shape = matmul_shape),
-          PW_FUNCTION(sleep_us, .shape = duration_shape, .in_place = 1),
-          PW_FUNCTION(spin_us, .shape = duration_shape, .in_place = 1));
+PW_MODULE_WITH("pw", pw_module_codes,
+               PW_FUNCTION(nop, .shape = nop_shape, .cuda = pw_nop_cuda, .in_place = 1),
+               PW_FUNCTION(fill, .shape = fill_shape, .cuda = pw_fill_cuda),
+               PW_FUNCTION(add, .shape = add_shape, .cuda = pw_add_cuda, .in_place = 1),
+               PW_FUNCTION(scale, .shape = scale_shape, .cuda = pw_scale_cuda, .in_place = 1),
+               PW_FUNCTION(matmul, .shape = matmul_shape, .cuda = pw_matmul_cuda),
+               PW_FUNCTION(sleep_us, .shape = duration_shape, .cuda = pw_duration_cuda, .in_place = 1),
+               PW_FUNCTION(spin_us, .shape = duration_shape, .cuda = pw_duration_cuda, .in_place = 1));

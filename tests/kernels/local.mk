@@ -1,9 +1,9 @@
 # tests/kernels: kernels on the processor. Of each .cu the shim makes functions, in libraries that tests load: those of the product and
 # those of each example. Where there is no C++ compiler there are none, and the tests that need them are skipped.
 # What nvcc makes of a .cu lies beside it, as PTX; `make ptx` makes it again.
-cuda_headers = base/anywhere.h base/half.h executor/collective/elements.cuh executor/collective/peer_part.h libclient/pathways_cuda.h \
+cuda_headers = base/anywhere.h base/half.h executor/collective/elements.cuh executor/collective/peer_part.h executor/modules/numbers.h libclient/pathways_cuda.h \
 	tests/kernels/cuda_shim.h
-cuda_product = executor/collective/peer.cu
+cuda_product = executor/collective/peer.cu executor/modules/pw.cu
 cuda_sources = $(cuda_product)
 cuda_libraries = tests/kernels/libpw_fake_kernels.so
 cuda_inc = $(cuda_sources:.cu=.ptx.inc)
@@ -28,7 +28,7 @@ cuda_compile = $(AM_V_GEN)$(MKDIR_P) $(@D) && $(CHECK_CXX) -std=gnu++17 -O2 -g -
 tests/kernels/libpw_fake_kernels.so: $(cuda_product) $(cuda_headers)
 	$(cuda_compile) $(cuda_product:%=$(srcdir)/%)
 
-cuda_tests = tests/kernels/peer_test tests/kernels/guard_test
+cuda_tests = tests/kernels/peer_test tests/kernels/guard_test tests/kernels/pw_test
 check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests) tests/kernels/ptx.sh
 dist_check_SCRIPTS += tests/kernels/ptx.sh
@@ -38,3 +38,5 @@ tests_kernels_peer_test_SOURCES = tests/kernels/peer_test.c tests/kernels/kernel
 tests_kernels_peer_test_LDADD = $(cuda_test_libs)
 tests_kernels_guard_test_SOURCES = tests/kernels/guard_test.c tests/kernels/kernels.c
 tests_kernels_guard_test_LDADD = $(cuda_test_libs)
+tests_kernels_pw_test_SOURCES = tests/kernels/pw_test.c tests/kernels/kernels.c
+tests_kernels_pw_test_LDADD = $(cuda_test_libs)
