@@ -1,6 +1,7 @@
 # examples/digits: the module digits.so and the program digits. Neither is installed: users start from the sources.
 noinst_LTLIBRARIES += examples/digits/digits.la
-examples_digits_digits_la_SOURCES = examples/digits/digits.c examples/digits/digits.h
+examples_digits_digits_la_SOURCES = examples/digits/digits.c examples/digits/digits.h examples/digits/digits_cuda.c \
+	examples/digits/digits_cuda.h examples/common/launch.h
 examples_digits_digits_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(moduledir)
 examples_digits_digits_la_LIBADD = -lm
 
@@ -10,7 +11,7 @@ examples_digits_digits_SOURCES = examples/digits/digits.h examples/digits/model.
 examples_digits_digits_LDADD = libclient/libpathways.la $(ZLIB_LIBS) -lm
 
 check_PROGRAMS += examples/digits/digits_test
-examples_digits_digits_test_SOURCES = examples/digits/digits.c examples/digits/digits_test.c examples/digits/model.c
+examples_digits_digits_test_SOURCES = examples/digits/digits.c examples/digits/digits_cuda.c examples/digits/digits_test.c examples/digits/model.c
 # Objects of its own: those of the module are made by libtool.
 examples_digits_digits_test_CFLAGS = $(AM_CFLAGS)
 examples_digits_digits_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lm
@@ -44,7 +45,8 @@ EXTRA_DIST += examples/kmeans/README.md
 
 # examples/tensor
 noinst_LTLIBRARIES += examples/tensor/tensor.la
-examples_tensor_tensor_la_SOURCES = examples/tensor/tensor.c examples/tensor/tensor.h
+examples_tensor_tensor_la_SOURCES = examples/tensor/tensor.c examples/tensor/tensor.h examples/tensor/tensor_cuda.c \
+	examples/tensor/tensor_cuda.h examples/common/launch.h
 examples_tensor_tensor_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(moduledir)
 examples_tensor_tensor_la_LIBADD = -lm
 noinst_PROGRAMS += examples/tensor/tensor

@@ -6,6 +6,7 @@
  */
 #include "examples/digits/digits.h"
 
+#include "examples/digits/digits_cuda.h"
 #include "pathways_module.h"
 
 #include <math.h>
@@ -231,7 +232,9 @@ static enum pw_status update_shape(struct pw_shape_task *task)
         return pw_shape_as_input_0(task);
 }
 
-PW_MODULE("digits",
-          PW_FUNCTION(gradient, .shape = gradient_shape),
-          PW_FUNCTION(hidden_gradient, .shape = hidden_gradient_shape),
-          PW_FUNCTION(update, .shape = update_shape, .in_place = 1));
+PW_MODULE_WITH("digits", digits_codes,
+               PW_FUNCTION(gradient, .shape = gradient_shape, .cuda = digits_gradient_cuda,
+                           .faults = digits_faults, .fault_count = 1),
+               PW_FUNCTION(hidden_gradient, .shape = hidden_gradient_shape, .cuda = digits_hidden_gradient_cuda,
+                           .faults = digits_faults, .fault_count = 1),
+               PW_FUNCTION(update, .shape = update_shape, .cuda = digits_update_cuda, .in_place = 1));

@@ -6,6 +6,7 @@
  */
 #include "examples/tensor/tensor.h"
 
+#include "examples/tensor/tensor_cuda.h"
 #include "pathways_module.h"
 
 #include <math.h>
@@ -188,10 +189,10 @@ static enum pw_status update_shape(struct pw_shape_task *task)
         return pw_shape_as_input_0(task);
 }
 
-PW_MODULE("tensor",
-          PW_FUNCTION(hidden, .shape = product_shape),
-          PW_FUNCTION(scores, .shape = product_shape),
-          PW_FUNCTION(loss, .shape = loss_shape),
-          PW_FUNCTION(back, .shape = back_shape),
-          PW_FUNCTION(gradient, .shape = gradient_shape),
-          PW_FUNCTION(update, .shape = update_shape, .in_place = 1));
+PW_MODULE_WITH("tensor", tensor_codes,
+               PW_FUNCTION(hidden, .shape = product_shape, .cuda = tensor_hidden_cuda),
+               PW_FUNCTION(scores, .shape = product_shape, .cuda = tensor_scores_cuda),
+               PW_FUNCTION(loss, .shape = loss_shape, .cuda = tensor_loss_cuda, .faults = tensor_faults, .fault_count = 1),
+               PW_FUNCTION(back, .shape = back_shape, .cuda = tensor_back_cuda),
+               PW_FUNCTION(gradient, .shape = gradient_shape, .cuda = tensor_gradient_cuda),
+               PW_FUNCTION(update, .shape = update_shape, .cuda = tensor_update_cuda, .in_place = 1));

@@ -16,7 +16,7 @@ libclient base plane wire
 executor base plane libclient
 cli base libclient
 examples
-tests base plane wire program store scheduler cluster daemon executor libclient cli
+tests base plane wire program store scheduler cluster daemon executor libclient cli examples
 END
 # Who may include which public header, besides tests and examples. program/ checks what was traced and knows their flags and
 # limits by the names that clients and modules use.

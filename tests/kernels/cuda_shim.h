@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <math.h>
 #include <tuple>
 #include <type_traits>
 #include <utility>

@@ -4,8 +4,9 @@
 cuda_headers = base/anywhere.h base/half.h executor/collective/elements.cuh executor/collective/peer_part.h executor/modules/numbers.h libclient/pathways_cuda.h \
 	tests/kernels/cuda_shim.h
 cuda_product = executor/collective/peer.cu executor/modules/pw.cu
-cuda_sources = $(cuda_product)
-cuda_libraries = tests/kernels/libpw_fake_kernels.so
+cuda_sources = $(cuda_product) examples/digits/digits.cu examples/tensor/tensor.cu
+cuda_libraries = tests/kernels/libpw_fake_kernels.so tests/kernels/libdigits_fake_kernels.so \
+	tests/kernels/libtensor_fake_kernels.so
 cuda_inc = $(cuda_sources:.cu=.ptx.inc)
 noinst_HEADERS += tests/kernels/cuda_shim.h
 EXTRA_DIST += $(cuda_sources) $(cuda_sources:.cu=.ptx) executor/collective/elements.cuh tests/kernels/README.md
@@ -27,8 +28,13 @@ cuda_compile = $(AM_V_GEN)$(MKDIR_P) $(@D) && $(CHECK_CXX) -std=gnu++17 -O2 -g -
 	-include $(srcdir)/tests/kernels/cuda_shim.h -shared -o $@ -x c++
 tests/kernels/libpw_fake_kernels.so: $(cuda_product) $(cuda_headers)
 	$(cuda_compile) $(cuda_product:%=$(srcdir)/%)
+tests/kernels/libdigits_fake_kernels.so: examples/digits/digits.cu examples/digits/digits_cuda.h $(cuda_headers)
+	$(cuda_compile) $(srcdir)/examples/digits/digits.cu
+tests/kernels/libtensor_fake_kernels.so: examples/tensor/tensor.cu $(cuda_headers)
+	$(cuda_compile) $(srcdir)/examples/tensor/tensor.cu
 
-cuda_tests = tests/kernels/peer_test tests/kernels/guard_test tests/kernels/pw_test
+cuda_tests = tests/kernels/peer_test tests/kernels/guard_test tests/kernels/pw_test tests/kernels/digits_test \
+	tests/kernels/tensor_test
 check_PROGRAMS += $(cuda_tests)
 TESTS += $(cuda_tests) tests/kernels/ptx.sh
 dist_check_SCRIPTS += tests/kernels/ptx.sh
@@ -40,3 +46,7 @@ tests_kernels_guard_test_SOURCES = tests/kernels/guard_test.c tests/kernels/kern
 tests_kernels_guard_test_LDADD = $(cuda_test_libs)
 tests_kernels_pw_test_SOURCES = tests/kernels/pw_test.c tests/kernels/kernels.c
 tests_kernels_pw_test_LDADD = $(cuda_test_libs)
+tests_kernels_digits_test_SOURCES = tests/kernels/digits_test.c tests/kernels/kernels.c
+tests_kernels_digits_test_LDADD = $(cuda_test_libs) -lm
+tests_kernels_tensor_test_SOURCES = tests/kernels/tensor_test.c tests/kernels/kernels.c
+tests_kernels_tensor_test_LDADD = $(cuda_test_libs) -lm

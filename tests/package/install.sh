@@ -27,7 +27,9 @@ try() {
 
         # A module and a driver, from what libpathways-dev has.
         local flags=(-O2 -I"$(dirname "$examples")" -I"$root/usr/include" -L"$libraries" -lpathways)
-        cc -shared -fPIC "$examples/digits/digits.c" -o "$work/digits.so" "${flags[@]}" -lm
+        mkdir -p "$work/examples/digits"
+        sed 's/["\\]/\\&/g; s/.*/"&\\n"/' "$examples/digits/digits.ptx" >"$work/examples/digits/digits.ptx.inc"
+        cc -shared -fPIC "$examples"/digits/{digits,digits_cuda}.c -o "$work/digits.so" -I"$work" "${flags[@]}" -lm
         cc "$examples"/digits/{model,options,train}.c "$examples"/common/*.c -o "$work/digits" "${flags[@]}" -lz -lm
 
         # The unit's command line, with all paths below $root.
