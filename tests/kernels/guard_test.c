@@ -94,10 +94,26 @@ static void test_four(void **state)
         }
 }
 
+static uint8_t memory[64];
+static void *memory_at(unsigned long long address) { return memory + (address - 0x7000); }
+
+/* A device's address is no place of this process, as it is not with a real one. */
+static void test_addresses(void **state)
+{
+        const struct pw_guard guard = pw_guard_make(&key, 11);
+        uint64_t end = 0x7000 + BEFORE, rest = sizeof memory - BEFORE;
+        (void)state;
+
+        kernels_addresses(memory_at);
+        kernels_launch("pw_guard_set", (const void *[]){ &end, &rest, &guard.words[0], &guard.words[1] }, 1, 32);
+        kernels_addresses(NULL);
+        assert_int_equal(pw_guard_check(&guard, memory + BEFORE, rest), PW_GUARD_WHOLE);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_byte), cmocka_unit_test(test_the_larger_one_stays),
-                                            cmocka_unit_test(test_four) };
+                                            cmocka_unit_test(test_four), cmocka_unit_test(test_addresses) };
 
         kernels_open("libpw_fake_kernels.so");
         return cmocka_run_group_tests(tests, NULL, NULL);

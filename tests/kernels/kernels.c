@@ -42,6 +42,14 @@ void kernels_open(const char *name)
         library = open_built(path);
 }
 
+void kernels_addresses(void *(*at)(unsigned long long address))
+{
+        void *(**hook)(unsigned long long) = dlsym(library, "fake_cuda_at_hook");
+
+        assert_non_null(hook);
+        *hook = at;
+}
+
 static void launch(const char *name, const struct pw_kernel *kernel)
 {
         unsigned grid[3], block[3];

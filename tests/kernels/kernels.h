@@ -11,6 +11,9 @@ void kernels_open(const char *name);
 /* `grid` and `block` are along the first axis. */
 void kernels_launch(const char *name, const void *const *args, uint32_t grid, uint32_t block);
 
+/* Pointers that kernels take are addresses from now on: `at` says where each is. NULL: they are what they are, again. */
+void kernels_addresses(void *(*at)(unsigned long long address));
+
 extern const struct pw_task_services kernel_services;
 
 /* Function `name` of the module that lies in `path` of the build tree. */
