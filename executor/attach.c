@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 #define MAPS_MAX (2 + PW_ISLANDS_MAX + PW_DEVICES_MAX)
@@ -388,6 +389,24 @@ static enum pw_status map_boards(struct pw_attached *attached, struct pw_answer 
         return status;
 }
 
+static void ring_own(void *context)
+{
+        const struct pw_launch_params *params = context;
+
+        pw_bells_ring_one(params->bells, params->device);
+}
+
+/* What was in the memory of the device is lost, and the gang that it is in is to blame, as by a crash. */
+__attribute__((noreturn)) static void device_lost(void *context, const char *how)
+{
+        const struct pw_launch_params *params = context;
+        struct pw_device_board *own = params->boards[params->device];
+
+        strncpy(own->end_text, how, sizeof own->end_text - 1);
+        fprintf(stderr, "device lost device=%u text=\"%s\"\n", params->device, how);
+        _exit(PW_EXIT_DEVICE);
+}
+
 static enum pw_status open_device(struct pw_attached *attached, const char *text, struct pw_error *ret_err)
 {
         struct pw_launch_params *params = &attached->params;
@@ -397,6 +416,9 @@ static enum pw_status open_device(struct pw_attached *attached, const char *text
         if (status != PW_OK)
                 return status;
         options.params.number = params->device;
+        options.params.ring = ring_own;
+        options.params.lost = device_lost;
+        options.params.context = params;
         attached->arena_bytes = pw_round_up(options.params.capacity_bytes, 4096);
         params->kind = pw_device_kind(options.kind);
         params->collective = pw_collective_kind("host");

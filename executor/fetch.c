@@ -27,7 +27,7 @@ static enum pw_status copy(struct pw_launch *launch, const struct pw_fetch_task 
                 status = pw_segments_lend(&launch->segments, &to, launch->segments.gang, &at, ret_err);
         if (status == PW_OK)
                 status = launch->memory->copy_out(launch->given.handle, at, place.data, task->bytes, ret_err);
-        return status == PW_OK ? launch->memory->settle(launch->given.handle, ret_err) : status;
+        return status;
 }
 
 void pw_fetches_serve(struct pw_launch *launch)

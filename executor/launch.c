@@ -67,6 +67,7 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
                                                  .host = params->host,
                                                  .device = params->device,
                                                  .island = params->island,
+                                                 .kernels = params->kind->caps(params->handle) & PW_DEVICE_KERNELS,
                                                  .settle = launch->flights ? settle : NULL,
                                                  .context = launch };
         pw_exec_programs_init(&launch->programs);

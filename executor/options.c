@@ -22,10 +22,13 @@ static enum pw_status option_parse(const char *key, const char *value, struct pw
                 { "launch_delay_us", &options->params.launch_delay_us },
                 { "copy_bandwidth", &options->params.copy_bandwidth },
                 { "apart", &options->params.apart },
+                { "ordinal", &options->params.ordinal },
         };
 
         if (!strcmp(key, "kind"))
                 snprintf(options->kind, sizeof options->kind, "%s", value);
+        if (!strcmp(key, "library"))
+                snprintf(options->params.library, sizeof options->params.library, "%s", value);
         for (uint32_t i = 0; i < pw_array_count(numbers); i++)
                 if (!strcmp(key, numbers[i].key))
                         return number_parse(key, value, numbers[i].number, ret_err);

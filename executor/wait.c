@@ -39,23 +39,25 @@ static bool yield(struct pw_launch *launch, const _Atomic uint64_t *word, uint64
         return is_there;
 }
 
-/* Sleep once, unless the word is there once the sleeper's bit is seen. */
+/* Sleep once, unless the word is there once the sleeper's bit is seen, or the bell rang since `seen` was read. */
+struct sleep { uint32_t seen; int64_t until_ns; };
 static void sleep_until(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
-                        int64_t until_ns)
+                        const struct sleep *sleep)
 {
-        uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
-
         atomic_fetch_or(sleepers, UINT64_C(1) << launch->given.device);
-        if (until_ns == INT64_MAX && (pw_launch_has_gone(launch) || pw_launch_has_fetches(launch))) /* in no gang */
+        if (sleep->until_ns == INT64_MAX && (pw_launch_has_gone(launch) || pw_launch_has_fetches(launch))) /* in no gang */
                 return;
         if (atomic_load((_Atomic uint64_t *)(uintptr_t)word) < at_least)
-                pw_bells_sleep(launch->given.bells, launch->given.device, seen, until_ns);
+                pw_bells_sleep(launch->given.bells, launch->given.device, sleep->seen, sleep->until_ns);
 }
 
 /* In a gang: what wakes it lies where functions can write. */
 static void sleep_once(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers)
 {
-        sleep_until(launch, word, at_least, sleepers, (int64_t)pw_launch_clock_ns() + PW_BELLS_SLEEP_NS);
+        struct sleep sleep = { pw_bells_seen(launch->given.bells, launch->given.device),
+                               (int64_t)pw_launch_clock_ns() + PW_BELLS_SLEEP_NS };
+
+        sleep_until(launch, word, at_least, sleepers, &sleep);
 }
 
 /* In a gang. What it launched may be what others wait for: it is done first. */
@@ -97,24 +99,45 @@ bool pw_wait_member_slow(struct pw_launch *launch, uint32_t device, const _Atomi
         return true;
 }
 
-/* Until when nothing comes of the device; INT64_MAX: nothing is under way, it has run out of work. */
+/* Until when nothing comes of the device; INT64_MAX: nothing is under way, it has run out of work, or it rings. */
 static int64_t device_until_ns(struct pw_launch *launch)
 {
+        uint64_t next_ns = UINT64_MAX;
+
         launch->now_ns = 0;
         if (launch->flights && launch->flights->count)
-                return (int64_t)launch->given.kind->next_ns(launch->given.handle);
-        launch->given.kind->idle(launch->given.handle);
-        return INT64_MAX;
+                next_ns = launch->given.kind->next_ns(launch->given.handle);
+        else
+                launch->given.kind->idle(launch->given.handle);
+        return next_ns >= PW_DEVICE_RINGS ? INT64_MAX : (int64_t)next_ns;
+}
+
+/* It may have done something soon: look for a while. True: it has, or the word is there. */
+static bool look(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least)
+{
+        uint64_t until_ns = pw_launch_clock_ns() + PW_YIELD_NS;
+        uint32_t count = launch->flights->count;
+
+        while (pw_launch_clock_ns() < until_ns) {
+                pw_flights_reap(launch);
+                if (launch->flights->count < count || pw_wait_load(word) >= at_least)
+                        return true;
+                pause_cpu();
+        }
+        return false;
 }
 
 void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
                   uint64_t yield_until_ns)
 {
-        int64_t until_ns = device_until_ns(launch);
+        struct sleep sleep = { pw_bells_seen(launch->given.bells, launch->given.device), 0 };
 
-        yield_until_ns = pw_min_u64(yield_until_ns, (uint64_t)until_ns);
+        if (launch->flights && launch->flights->count && launch->programs.kernels && look(launch, word, at_least))
+                return;
+        sleep.until_ns = device_until_ns(launch);
+        yield_until_ns = pw_min_u64(yield_until_ns, (uint64_t)sleep.until_ns);
         if (yield_until_ns > pw_launch_clock_ns() &&
             (spin(launch, word, at_least) || yield(launch, word, at_least, yield_until_ns)))
                 return;
-        sleep_until(launch, word, at_least, sleepers, until_ns); /* the daemon rings again once it has something to do */
+        sleep_until(launch, word, at_least, sleepers, &sleep); /* the daemon rings again once it has something to do */
 }

@@ -181,6 +181,16 @@ static void start_due(struct pw_daemon *daemon, uint64_t now_us)
 
 static bool is_overrun(const siginfo_t *info) { return info->si_code == CLD_EXITED && info->si_status == PW_EXIT_OVERRUN; }
 
+/* In the words of its executor, where any byte may stand. */
+static void say_device(const struct pw_child *child, char *text, size_t bytes)
+{
+        size_t at = 0;
+
+        for (; at < bytes - 1 && at < sizeof child->board->end_text && child->board->end_text[at]; at++)
+                text[at] = child->board->end_text[at] >= ' ' && child->board->end_text[at] <= '~' ? child->board->end_text[at] : '?';
+        text[at] = 0;
+}
+
 /* "SIGSEGV", "exit status 3", or why the daemon killed it. */
 static void say_how(const struct pw_child *child, const siginfo_t *info, char *text, size_t bytes)
 {
@@ -188,6 +198,8 @@ static void say_how(const struct pw_child *child, const siginfo_t *info, char *t
                 snprintf(text, bytes, "%s", child->kill_reason);
         else if (is_overrun(info))
                 snprintf(text, bytes, "a function wrote past its output");
+        else if (info->si_code == CLD_EXITED && info->si_status == PW_EXIT_DEVICE && child->board)
+                say_device(child, text, bytes);
         else if (info->si_code == CLD_EXITED && info->si_status == PW_EXIT_DETACHED)
                 snprintf(text, bytes, "a function closed its connection to pathwaysd");
         else if (info->si_code == CLD_EXITED)

@@ -153,7 +153,7 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
         bool executor = !strcmp(hello->role, "executor");
-        char options[160];
+        char options[600];
         int fds[4 + PW_ISLANDS_MAX + PW_DEVICES_MAX];
         uint32_t fd_count = 0;
         enum pw_status status = pw_child_attached(session, executor, hello->device, ret_err);
@@ -162,10 +162,13 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
                 return status;
         fill_welcome(session, &welcome);
         if (executor) {
-                snprintf(options, sizeof options, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d",
+                snprintf(options, sizeof options, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d ordinal=%u "
+                         "library=%s",
                          daemon->settings.kinds.of[hello->device].name,
                          (unsigned long long)daemon->settings.device_memory, (unsigned long long)daemon->settings.launch_delay_us,
-                         (unsigned long long)daemon->settings.copy_bandwidth, daemon->settings.kinds.of[hello->device].apart);
+                         (unsigned long long)daemon->settings.copy_bandwidth, daemon->settings.kinds.of[hello->device].apart,
+                         daemon->settings.kinds.of[hello->device].ordinal,
+                         daemon->settings.cuda_driver ? daemon->settings.cuda_driver : "");
                 welcome.device_options = options;
                 welcome.island = pw_child_island(daemon, hello->device);
                 fd_count = pw_child_descriptors(daemon, hello->device, fds);

@@ -24,7 +24,8 @@ static const struct pw_option items[] = {
           "Where the host's last epoch is kept. In a cluster its number, and the hosts that it knew, too. Default: "
           "/var/lib/pathways as root, else $XDG_STATE_HOME/pathways." },
         { "devices", 'd', PW_OPTION_TEXT, AT(devices), "emulated:1", "KIND:COUNT",
-          "Devices of this host: cpu or emulated, and how many. Several kinds with commas: emulated:4,cpu:2." },
+          "Devices of this host: cpu, emulated or cuda, and how many. Several kinds with commas: emulated:4,cpu:2. Of GPUs which, too: "
+          "cuda@0,2." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "1", "N", "Islands that the devices are spread over evenly." },
         { "host-memory", 'm', PW_OPTION_SIZE, AT(host_memory), "0", "SIZE",
           "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available. Never more "
@@ -34,6 +35,8 @@ static const struct pw_option items[] = {
           "Emulated devices: time that each function takes besides its own." },
         { "copy-bandwidth", 0, PW_OPTION_SIZE, AT(copy_bandwidth), "0", "SIZE",
           "Emulated devices: bytes a second that a transfer moves. 0: no limit." },
+        { "cuda-driver", 0, PW_OPTION_TEXT, AT(cuda_driver), NULL, "FILE",
+          "The library of the CUDA driver that executors of GPUs load. Default: libcuda.so.1, wherever the system has it." },
         { "emulated-apart", 0, PW_OPTION_FLAG, AT(emulated_apart), "no", NULL,
           "The processor does not read the memory of emulated devices, as that of GPUs: values there are fetched into host memory "
           "before they are read." },
@@ -176,29 +179,80 @@ static enum pw_status check_durations(const struct pw_settings *settings, struct
         return PW_OK;
 }
 
-/* "KIND:COUNT" or "KIND", `length` bytes at `text`. */
-static enum pw_status add_devices(struct pw_settings *settings, const char *text, size_t length, struct pw_error *ret_err)
+static enum pw_status not_devices(const struct pw_settings *settings, struct pw_error *ret_err)
+{
+        return pw_error_set(ret_err, PW_INVALID,
+                            "--devices \"%s\": KIND:COUNT with 1 to %u devices in all, for example emulated:4, or cuda@0,2",
+                            settings->devices, PW_DEVICES_MAX);
+}
+
+/* One word between commas: "KIND", "KIND:COUNT", "KIND@ORDINAL", and behind the last, "ORDINAL". */
+struct device_word { const char *text; size_t length; };
+
+static bool is_number(const char *text, size_t length)
+{
+        for (size_t i = 0; i < length; i++)
+                if (text[i] < '0' || text[i] > '9')
+                        return false;
+        return length > 0 && length < 6;
+}
+
+static enum pw_status add_device(struct pw_settings *settings, const char *name, size_t length, uint32_t ordinal,
+                                 struct pw_error *ret_err)
 {
         struct pw_device_kinds *kinds = &settings->kinds;
-        const char *colon = memchr(text, ':', length);
-        size_t name_length = colon ? (size_t)(colon - text) : length;
-        char *end = NULL;
-        unsigned long count = colon ? strtoul(colon + 1, &end, 10) : 1;
 
-        if (!name_length || (colon && (end == colon + 1 || end != text + length)) || count < 1 ||
-            count > PW_DEVICES_MAX - kinds->count)
-                return pw_error_set(ret_err, PW_INVALID,
-                                    "--devices \"%s\": KIND:COUNT with 1 to %u devices in all, for example emulated:4",
-                                    settings->devices, PW_DEVICES_MAX);
-        if ((name_length != 3 || memcmp(text, "cpu", 3)) && (name_length != 8 || memcmp(text, "emulated", 8)))
-                return pw_error_set(ret_err, PW_INVALID, "--devices \"%s\": the kinds are cpu and emulated, not \"%.*s\"",
-                                    settings->devices, (int)name_length, text);
-        for (; count; count--) {
-                snprintf(kinds->of[kinds->count].name, sizeof kinds->of[0].name, "%.*s", (int)name_length, text);
-                kinds->of[kinds->count].apart = settings->emulated_apart && !strcmp(kinds->of[kinds->count].name, "emulated");
-                kinds->count++;
-        }
+        if (kinds->count == PW_DEVICES_MAX)
+                return not_devices(settings, ret_err);
+        snprintf(kinds->of[kinds->count].name, sizeof kinds->of[0].name, "%.*s", (int)length, name);
+        kinds->of[kinds->count].ordinal = ordinal;
+        kinds->of[kinds->count].apart = !strcmp(kinds->of[kinds->count].name, "cuda") ||
+                                        (settings->emulated_apart && !strcmp(kinds->of[kinds->count].name, "emulated"));
+        kinds->count++;
         return PW_OK;
+}
+
+static bool is_kind(const char *name, size_t length)
+{
+        static const char *const names[] = { "cpu", "emulated", "cuda" };
+
+        for (size_t i = 0; i < pw_array_count(names); i++)
+                if (strlen(names[i]) == length && !memcmp(names[i], name, length))
+                        return true;
+        return false;
+}
+
+/* `kind`: of the word before, where that named ordinals; else empty. */
+static enum pw_status add_devices(struct pw_settings *settings, const struct device_word *word, struct device_word *kind,
+                                  struct pw_error *ret_err)
+{
+        size_t name_length = 0;
+        const char *rest;
+        enum pw_status status = PW_OK;
+        unsigned long count = 1;
+
+        while (name_length < word->length && word->text[name_length] != ':' && word->text[name_length] != '@')
+                name_length++;
+        rest = word->text + name_length + 1;
+        if (kind->length && is_number(word->text, word->length))
+                return add_device(settings, kind->text, kind->length, (uint32_t)strtoul(word->text, NULL, 10), ret_err);
+        *kind = (struct device_word){ NULL, 0 };
+        if (!name_length || (name_length < word->length && !is_number(rest, word->length - name_length - 1)))
+                return not_devices(settings, ret_err);
+        if (!is_kind(word->text, name_length))
+                return pw_error_set(ret_err, PW_INVALID, "--devices \"%s\": the kinds are cpu, emulated and cuda, not \"%.*s\"",
+                                    settings->devices, (int)name_length, word->text);
+        if (name_length < word->length && word->text[name_length] == '@') {
+                *kind = (struct device_word){ word->text, name_length };
+                return add_device(settings, word->text, name_length, (uint32_t)strtoul(rest, NULL, 10), ret_err);
+        }
+        if (name_length < word->length)
+                count = strtoul(rest, NULL, 10);
+        if (!count)
+                return not_devices(settings, ret_err);
+        for (unsigned long i = 0; i < count && status == PW_OK; i++)
+                status = add_device(settings, word->text, name_length, (uint32_t)i, ret_err);
+        return status;
 }
 
 uint64_t pw_settings_apart(const struct pw_settings *settings)
@@ -212,14 +266,15 @@ uint64_t pw_settings_apart(const struct pw_settings *settings)
 
 static enum pw_status find_devices(struct pw_settings *settings, struct pw_error *ret_err)
 {
+        struct device_word kind = { NULL, 0 }, word;
         enum pw_status status = PW_OK;
-        size_t length;
 
         settings->kinds.count = 0;
-        for (const char *text = settings->devices; status == PW_OK && text; text = text[length] ? text + length + 1 : NULL) {
+        for (const char *text = settings->devices; status == PW_OK && text;
+             text = text[word.length] ? text + word.length + 1 : NULL) {
                 text += strspn(text, " ");
-                length = strcspn(text, ",");
-                status = add_devices(settings, text, length, ret_err);
+                word = (struct device_word){ text, strcspn(text, ",") };
+                status = add_devices(settings, &word, &kind, ret_err);
         }
         return status;
 }

@@ -8,11 +8,12 @@
 #include "plane/board/board.h"
 
 /* The devices of a host, and the kind of each: "emulated:4,cpu:2" are six, numbered so. apart: the processor does not read its
- * memory. */
-struct pw_device_kinds { uint32_t count; struct { char name[16]; bool apart; } of[PW_DEVICES_MAX]; };
+ * memory. ordinal: which of its kind it is on the host: "cuda@0,2". */
+struct pw_device_kinds { uint32_t count; struct { char name[16]; bool apart; uint32_t ordinal; } of[PW_DEVICES_MAX]; };
 
 struct pw_settings {
         const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;
+        const char *cuda_driver;
         const char *metadata, *cluster, *host_name, *redis_user, *redis_password_file;
         const char *listen, *tls_cert, *tls_key, *tls_ca, *secret_file;
         struct pw_text_list modules, quotas, weights, tenants;

@@ -19,6 +19,7 @@
 
 enum pw_device_caps {
         PW_DEVICE_SYNCHRONOUS = 1u << 0, /* launch() returns when the function has run; nothing is ever under way */
+        PW_DEVICE_KERNELS = 1u << 2,     /* it runs the form of a function for GPUs, pw_function.cuda */
         PW_DEVICE_APART = 1u << 1,       /* the processor does not read its memory; all of it is one arena, for all tenants */
 };
 
@@ -28,6 +29,12 @@ struct pw_device_params {
         uint64_t launch_delay_us;  /* emulated: of each function */
         uint64_t copy_bandwidth;   /* emulated: bytes per second of transfers; 0: no limit */
         uint64_t apart;            /* emulated: not 0: its memory is not the processor's */
+        uint64_t ordinal;          /* cuda: which GPU of the host */
+        char library[256];         /* cuda: the driver's, a path or a name; "": the usual one */
+        /* cuda: wake who sleeps on the launching thread's behalf (any thread calls it); end the process, as the device says `how`. */
+        void (*ring)(void *context);
+        void (*lost)(void *context, const char *how) __attribute__((noreturn));
+        void *context;
 };
 
 /* A function to be run. All that it points to is the device's until the call has ended. */
@@ -35,6 +42,9 @@ struct pw_device_call {
         const struct pw_function *function;
         const struct pw_task *task;   /* all but the services, which are the kind's; the function gets a copy, which it may spoil */
         const uint32_t *rests;        /* of each output: the bytes of its room behind it */
+        const struct pw_code *codes;  /* of the module that it is of, */
+        uint32_t code_count;
+        uint64_t serial;              /* which no other load of a module in this process has; not 0 */
         bool zeroes;                  /* outputs that lie in no input's room are set to 0 first: another tenant may have had theirs */
         struct pw_guard guard;        /* is set behind the outputs as the function begins, and looked at when it has ended */
         /* Asked as the function begins, by a device that can ask then: false, it is not run, and ends with PW_OK. NULL: it is. */
@@ -49,6 +59,8 @@ struct pw_device_end {
 };
 
 struct pw_exec_device; /* of the kind */
+
+#define PW_DEVICE_RINGS (UINT64_MAX - 1)
 
 struct pw_device_kind {
         const char *name; /* "cpu" */
@@ -66,7 +78,8 @@ struct pw_device_kind {
         /* Has the oldest that is under way ended? Then it is not under way any more, and *ret_end says how. False too where nothing
          * is.   Blocks: for what the function itself takes of this processor. */
         bool (*done)(struct pw_exec_device *device, struct pw_device_end *ret_end);
-        /* When it is worth asking that again, CLOCK_MONOTONIC; UINT64_MAX: nothing is under way. */
+        /* When it is worth asking that again, CLOCK_MONOTONIC; UINT64_MAX: nothing is under way; PW_DEVICE_RINGS: params.ring() says
+         * so, once. */
         uint64_t (*next_ns)(struct pw_exec_device *device);
         /* `bytes` were moved by a transfer onto the device: account the time that it takes. Blocks: perhaps. */
         void (*moved)(struct pw_exec_device *device, uint64_t bytes);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const struct pw_device_kind *const kinds[] = { &pw_device_cpu, &pw_device_emulated };
+static const struct pw_device_kind *const kinds[] = { &pw_device_cpu, &pw_device_emulated, &pw_device_cuda };
 
 const struct pw_device_kind *pw_device_kind_at(uint32_t i) { return i < pw_array_count(kinds) ? kinds[i] : NULL; }
 

@@ -6,5 +6,6 @@
 
 extern const struct pw_device_kind pw_device_cpu;
 extern const struct pw_device_kind pw_device_emulated;
+extern const struct pw_device_kind pw_device_cuda;
 
 #endif

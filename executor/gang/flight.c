@@ -117,15 +117,26 @@ void pw_flights_reap(struct pw_launch *launch)
         }
 }
 
+static void sleep_until(uint64_t ns)
+{
+        struct timespec until = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+                ;
+}
+
 /* Until no more than `most` are under way. */
 static void await(struct pw_launch *launch, uint32_t most)
 {
         for (pw_flights_reap(launch); launch->flights->count > most; pw_flights_reap(launch)) {
+                uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
                 uint64_t next_ns = launch->given.kind->next_ns(launch->given.handle);
-                struct timespec until = { .tv_sec = (time_t)(next_ns / 1000000000), .tv_nsec = (long)(next_ns % 1000000000) };
 
-                while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-                        ;
+                if (next_ns == PW_DEVICE_RINGS)
+                        pw_bells_sleep(launch->given.bells, launch->given.device, seen,
+                                       (int64_t)pw_launch_clock_ns() + PW_BELLS_SLEEP_NS);
+                else
+                        sleep_until(next_ns);
         }
 }
 

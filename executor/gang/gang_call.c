@@ -8,9 +8,17 @@
 
 struct pw_device_call pw_gang_call_make(const struct pw_exec_gang *gang, const struct pw_task *task)
 {
-        return (struct pw_device_call){ .function = gang->node->function, .task = task, .rests = gang->node->rests,
-                                        .zeroes = gang->launch->given.is_used || gang->launch->segments.own_apart > 1,
-                                        .guard = pw_guard_make(&gang->launch->guard_key, gang->seq) };
+        const struct pw_launch *launch = gang->launch;
+        struct pw_device_call call = { .function = gang->node->function, .task = task, .rests = gang->node->rests,
+                                       .zeroes = launch->given.is_used || launch->segments.own_apart > 1,
+                                       .guard = pw_guard_make(&launch->guard_key, gang->seq) };
+
+        if (launch->programs.kernels) {
+                call.codes = pw_module_table_of(gang->node->module)->codes;
+                call.code_count = pw_module_table_of(gang->node->module)->code_count;
+                call.serial = pw_module_serial(gang->node->module);
+        }
+        return call;
 }
 
 static enum pw_status function_run(struct pw_exec_gang *gang, struct pw_device_end *ret_end)

@@ -32,15 +32,6 @@ bool pw_gang_mark_read(struct pw_exec_gang *gang, const struct pw_mark *mark, st
         return false;
 }
 
-/* To be read when it returns. */
-static enum pw_status copy_out(const struct pw_launch *launch, void *to, const uint8_t *from, uint64_t bytes,
-                               struct pw_error *ret_err)
-{
-        enum pw_status status = launch->memory->copy_out(launch->given.handle, to, from, bytes, ret_err);
-
-        return status == PW_OK ? launch->memory->settle(launch->given.handle, ret_err) : status;
-}
-
 enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
 {
         const struct pw_program_room *input = &gang->node->inputs[0];
@@ -52,7 +43,8 @@ enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
         if (!cancelled && pw_gang_is_value(gang, place.head, gang->launch->given.device, &fault) && gang->node->image->eager) {
                 uint64_t bytes = pw_image_value(gang->view->program->image, input->value)->shard_bytes;
                 struct pw_error err;
-                if (copy_out(gang->launch, mark->value, place.data, pw_min_u64(bytes, sizeof mark->value), &err) != PW_OK)
+                if (gang->launch->memory->copy_out(gang->launch->given.handle, mark->value, place.data,
+                                                   pw_min_u64(bytes, sizeof mark->value), &err) != PW_OK)
                         fault = pw_gang_cause(gang, err.status, err.text);
         }
         pw_gang_mark(gang, mark, &fault);

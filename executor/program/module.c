@@ -15,6 +15,7 @@ struct pw_loaded_module {
         char *name;
         uint64_t digest;
         uint32_t holders;
+        uint64_t serial;
         int fd;
         void *handle;
         const struct pw_module *table;
@@ -85,6 +86,10 @@ static void shed(struct pw_exec_modules *modules)
                 loaded_free(loaded);
         }
 }
+
+const struct pw_module *pw_module_table_of(const struct pw_loaded_module *module) { return module->table; }
+
+uint64_t pw_module_serial(const struct pw_loaded_module *module) { return module->serial; }
 
 void pw_module_release(struct pw_loaded_module *module)
 {
@@ -188,6 +193,7 @@ static enum pw_status load(struct pw_exec_modules *modules, const char *name, ui
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for module %s", name);
         loaded->fd = -1;
         loaded->modules = modules;
+        loaded->serial = ++modules->serial;
         loaded->digest = digest;
         loaded->name = strdup(name);
         if (loaded->name)

@@ -20,6 +20,7 @@ struct pw_exec_modules {
         const struct pw_surroundings *around; /* borrowed */
         struct pw_list loaded;                /* when nobody holds it any more it becomes the last */
         uint32_t idle_count;                  /* that nobody holds */
+        uint64_t serial;                      /* of the one that was loaded last */
 };
 
 void pw_modules_init(struct pw_exec_modules *modules, const struct pw_surroundings *around);
@@ -38,6 +39,9 @@ struct pw_found_function {
 PW_MUST_CHECK enum pw_status pw_modules_find(struct pw_exec_modules *modules, const char *module, const char *function,
                                              uint64_t digest, struct pw_found_function *ret_found, struct pw_error *ret_err);
 /* Accepts NULL. Functions of it may be gone afterwards. */
+/* What a loaded module brings; and a number that no other load in this process has. */
+const struct pw_module *pw_module_table_of(const struct pw_loaded_module *module);
+uint64_t pw_module_serial(const struct pw_loaded_module *module);
 void pw_module_release(struct pw_loaded_module *module);
 
 #endif

@@ -246,11 +246,12 @@ enum pw_status pw_program_function_find(struct pw_programs *programs, struct pw_
         if (pw_modules_find(programs->modules, pw_image_text(image, function->module), slash ? slash + 1 : name, function->digest,
                             &found, &fault) == PW_OK) {
                 node->module = found.module;
-                if (found.function->run) {
+                if (programs->kernels ? found.function->cuda != NULL : found.function->run != NULL) {
                         node->function = found.function;
                         return PW_OK;
                 }
-                pw_error_set(&fault, PW_UNSUPPORTED, "%s runs on GPUs alone, and device %u is none", name, programs->device);
+                pw_error_set(&fault, PW_UNSUPPORTED, "%s has no form for device %u, which is %s GPU", name, programs->device,
+                             programs->kernels ? "a" : "no");
         }
         node->fault = malloc(sizeof fault);
         if (!node->fault)

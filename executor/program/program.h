@@ -117,6 +117,7 @@ struct pw_programs {
         struct pw_exec_modules *modules; /* borrowed */
         struct pw_island_board *const *islands; /* borrowed: PW_ISLANDS_MAX boards, NULL: there is none */
         uint32_t host, device, island;
+        bool kernels;         /* the device runs the form of a function for GPUs */
         uint64_t bytes;       /* of all of them */
         uint64_t got;         /* counts up with each that is got for a run */
         uint64_t freed;       /* counts up when a program went: what was got before is to be got again */

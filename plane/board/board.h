@@ -32,6 +32,7 @@
 /* of an executor: a function wrote past the room of an output, so nothing in the device's memory can be trusted. Not 77, which
  * says of a test that it was skipped */
 #define PW_EXIT_OVERRUN 75
+#define PW_EXIT_DEVICE 74 /* of an executor: its device can do nothing more, as `end_text` of its board says */
 #define PW_ISLAND_BOARD_BYTES (UINT64_C(1) << 32) /* virtual */
 
 /* --- island board -------------------------------------------------------------------------------------------------- */
@@ -174,6 +175,7 @@ struct pw_device_board {
         /* executor, before it ends with PW_EXIT_OVERRUN: like lost_before, which follows. Whoever copied from its rooms looks here
          * afterwards */
         _Atomic uint64_t spoilt_before;
+        char end_text[160]; /* executor, before it ends with PW_EXIT_DEVICE; anything may stand there */
         _Alignas(64) _Atomic uint32_t report_head; /* daemon */
         _Alignas(64) struct pw_report reports[PW_REPORTS];
         _Alignas(64) struct pw_mark marks[PW_ORDER_LOG];

@@ -14,7 +14,7 @@ client client/object
 settings
 work work/shape
 peer peer/name peer/page peer/pull
-memory memory/freezer
+memory memory/fetch memory/freezer
 module
 child
 board

@@ -8,7 +8,7 @@
 #define PW_TESTS_FAKE_CUDA_FAKE_H
 
 #include "base/list.h"
-#include "executor/device/cuda_driver.h"
+#include "executor/device/cuda/cuda_driver.h"
 
 #include <pthread.h>
 
@@ -140,5 +140,7 @@ void fake_kernels_open(void); /* the libraries that have the host forms */
 
 /* kernel.c: what kernels call, on a stream's thread. Where the device may not reach `address` the kernel ends there. */
 void *fake_cuda_at(unsigned long long address);
+/* The same of an argument of a kernel, which may be 0. */
+void *fake_argument_at(unsigned long long address);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef PW_TESTS_FAKE_CUDA_FIXTURE_H
 #define PW_TESTS_FAKE_CUDA_FIXTURE_H
 
-#include "executor/device/cuda_driver.h"
+#include "executor/device/cuda/cuda_driver.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define GOOD(call) assert_int_equal((call), PW_CUDA_SUCCESS)

@@ -32,6 +32,8 @@ void *fake_cuda_at(unsigned long long address)
         return memory;
 }
 
+void *fake_argument_at(unsigned long long address) { return address ? fake_cuda_at(address) : NULL; }
+
 static enum pw_cuda_result kernel_call(const struct launch *launch, const struct CUctx_st *context)
 {
         struct running own = { .context = context };

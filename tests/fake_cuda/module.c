@@ -24,10 +24,14 @@ void fake_kernels_open(void)
         memcpy(paths, fake_conf()->kernels, sizeof paths);
         for (char *one = strtok_r(paths, ":", &rest); one; one = strtok_r(NULL, ":", &rest)) {
                 void *library = dlopen(fake_conf_path(one, path), RTLD_NOW | RTLD_LOCAL);
+                void *(**hook)(unsigned long long address);
 
                 if (!library || library_count == LIBRARIES_MAX)
                         fake_abort("kernels = %s: %s", one, library ? "one too many" : dlerror());
                 libraries[library_count++] = library;
+                hook = dlsym(library, "fake_cuda_at_hook"); /* of kernels that tests/kernels/cuda_shim.h compiled */
+                if (hook)
+                        *hook = fake_argument_at;
         }
 }
 

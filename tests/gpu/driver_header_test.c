@@ -1,7 +1,7 @@
-/* What executor/device/cuda_driver.h declares is what a cuda.h has: functions, structs and numbers. It is the compiler that
+/* What executor/device/cuda/cuda_driver.h declares is what a cuda.h has: functions, structs and numbers. It is the compiler that
  * compares. Where configure found none, this is skipped.
  */
-#include "executor/device/cuda_driver.h"
+#include "executor/device/cuda/cuda_driver.h"
 
 #include <stdio.h>
 

@@ -274,6 +274,11 @@ tests_integration_work_training_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/transfers_test
 tests_integration_work_transfers_test_SOURCES = tests/integration/work/transfers_test.c $(integration_sources)
 tests_integration_work_transfers_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/work/cuda_test
+tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c tests/integration/gpus.c tests/integration/gpus.h \
+	$(integration_folder) $(integration_sources)
+tests_integration_work_cuda_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/work/apart_test
 tests_integration_work_apart_test_SOURCES = tests/integration/work/apart_test.c $(integration_folder)  $(integration_sources)
 tests_integration_work_apart_test_LDADD = $(integration_libraries)

@@ -1,5 +1,5 @@
 /* The kernels that guard outputs, held against executor/device/guard.h. */
-#include "executor/collective/peer.h"
+#include "executor/device/cuda/peer.h"
 #include "executor/device/guard.h"
 #include "tests/kernels/kernels.h"
 

@@ -2,7 +2,7 @@
  * dtype and op, and any number of threads.
  */
 #include "base/half.h"
-#include "executor/collective/peer.h"
+#include "executor/device/cuda/peer.h"
 #include "tests/kernels/kernels.h"
 
 #include <setjmp.h>

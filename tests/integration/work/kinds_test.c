@@ -74,7 +74,7 @@ static void a_program_over_both(void **state)
 static void kinds_that_cannot_be(void **state)
 {
         static const struct { const char *devices, *texts; } cases[] = {
-                { "emulated:2,gpu:1", "the kinds are cpu and emulated, not \"gpu\"" }, { "cpu:2,", "KIND:COUNT" },
+                { "emulated:2,gpu:1", "the kinds are cpu, emulated and cuda, not \"gpu\"" }, { "cpu:2,", "KIND:COUNT" },
                 { ",cpu:2", "KIND:COUNT" }, { "cpu:0,emulated:1", "KIND:COUNT" }, { "cpu:40,emulated:25", "1 to 64 devices" },
                 { "cpu:2x", "KIND:COUNT" }, { "cpu:", "KIND:COUNT" }, { "cp:1", "not \"cp\"" }, { "cpu:-1", "KIND:COUNT" },
                 { "", "KIND:COUNT" },

@@ -15,7 +15,7 @@
 #define PW_EXECUTOR_PEER_H
 
 #include "base/layout.h"
-#include "executor/collective/peer_part.h"
+#include "executor/device/cuda/peer_part.h"
 #include "pathways_module.h"
 
 #define PW_PEER_BLOCK 256u /* threads of a block */

@@ -7,7 +7,7 @@
 #include "pathways_cuda.h"
 
 #include "executor/collective/elements.cuh"
-#include "executor/collective/peer_part.h"
+#include "executor/device/cuda/peer_part.h"
 
 #ifdef __CUDACC__
 #define ROLLED _Pragma("unroll 1") /* code for many kernels, bound by memory: short */

@@ -1,5 +1,5 @@
 /* Which kernel of peer.cu moves a part, what it takes, and the code that it is in. */
-#include "executor/collective/peer.h"
+#include "executor/device/cuda/peer.h"
 
 #include "base/box_rows.h"
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #define MOST_BLOCKS 2048u /* as many as the largest GPUs have under way */
 
 static const char code[] =
-#include "executor/collective/peer.ptx.inc"
+#include "executor/device/cuda/peer.ptx.inc"
         ;
 const struct pw_code pw_peer_code = { .name = "peer", .image = code, .bytes = sizeof code };
 

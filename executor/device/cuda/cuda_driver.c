@@ -1,5 +1,5 @@
 /* Loading the CUDA driver, and its results as statuses. */
-#include "executor/device/cuda_driver.h"
+#include "executor/device/cuda/cuda_driver.h"
 
 #include "base/memory.h"
 

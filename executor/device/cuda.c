@@ -1,0 +1,402 @@
+/* A GPU of NVIDIA, by its driver. Memory, code and the thread that waits are in cuda/; this is its life, and its calls. */
+#include "executor/device/cuda/cuda_private.h"
+#include "executor/device/kinds.h"
+
+#include "base/memory.h"
+#include "executor/device/cuda/peer.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum pw_status pw_cuda_failed(struct pw_exec_device *device, enum pw_cuda_result result, const char *what, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_cuda_error(device->driver, result, what, ret_err);
+
+        if (pw_cuda_is_sticky(result))
+                device->params.lost(device->params.context, ret_err->text); /* does not return */
+        return status;
+}
+
+/* --- open --------------------------------------------------------------------------------------------------------------------- */
+
+/* Before the driver starts: all of a module's code is loaded with it, and devices are numbered as the system does. */
+static enum pw_status load_driver(struct pw_exec_device *device, struct pw_error *ret_err)
+{
+        enum pw_status status;
+
+        setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+        setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+        status = pw_cuda_driver_open(device->params.library, &device->driver, ret_err);
+        return status == PW_OK ? pw_cuda_check(device, device->driver->cuInit(0), "starting the CUDA driver", ret_err) : status;
+}
+
+static enum pw_status needs(struct pw_exec_device *device, enum pw_cuda_attribute attribute, const char *what,
+                            struct pw_error *ret_err)
+{
+        int value = 0;
+        enum pw_status status = pw_cuda_check(device, device->driver->cuDeviceGetAttribute(&value, attribute, device->device), what,
+                                              ret_err);
+
+        if (status != PW_OK || value)
+                return status;
+        return pw_error_set(ret_err, PW_UNSUPPORTED, "GPU %u: its driver has no %s", (unsigned)device->params.ordinal, what);
+}
+
+static enum pw_status find_device(struct pw_exec_device *device, struct pw_error *ret_err)
+{
+        struct pw_cuda_allocation allocation = { .kind = PW_CUDA_ALLOCATION_PINNED, .handle_kind = PW_CUDA_HANDLE_FD };
+        struct pw_cuda_driver *driver = device->driver;
+        int count = 0, writes = 0;
+        enum pw_status status = pw_cuda_check(device, driver->cuDeviceGetCount(&count), "counting GPUs", ret_err);
+
+        if (status == PW_OK && device->params.ordinal >= (uint64_t)count)
+                return pw_error_set(ret_err, PW_NOT_FOUND, "there is no GPU %u on this host: it has %d", (unsigned)device->params.ordinal,
+                                    count);
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuDeviceGet(&device->device, (int)device->params.ordinal), "a GPU", ret_err);
+        if (status == PW_OK)
+                status = needs(device, PW_CUDA_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "virtual memory", ret_err);
+        if (status == PW_OK)
+                status = needs(device, PW_CUDA_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "memory by descriptors", ret_err);
+        allocation.location = (struct pw_cuda_location){ PW_CUDA_LOCATION_DEVICE, device->device };
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuMemGetAllocationGranularity(&device->granularity, &allocation,
+                                                                                     PW_CUDA_GRANULARITY_MINIMUM),
+                                       "how memory is divided", ret_err);
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuDeviceGetAttribute(&writes, PW_CUDA_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
+                                                                            device->device),
+                                       "what streams can do", ret_err);
+        device->writes = writes;
+        return status;
+}
+
+static enum pw_status open_context(struct pw_exec_device *device, struct pw_error *ret_err)
+{
+        struct pw_cuda_driver *driver = device->driver;
+        enum pw_status status;
+
+        (void)driver->cuDevicePrimaryCtxSetFlags(device->device, PW_CUDA_CONTEXT_BLOCKING_SYNC);
+        status = pw_cuda_check(device, driver->cuDevicePrimaryCtxRetain(&device->context, device->device), "a context", ret_err);
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuCtxSetCurrent(device->context), "a context", ret_err);
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuStreamCreate(&device->launches, PW_CUDA_STREAM_NON_BLOCKING), "a stream",
+                                       ret_err);
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuStreamCreate(&device->copies, PW_CUDA_STREAM_NON_BLOCKING), "a stream",
+                                       ret_err);
+        for (uint32_t i = 0; i < PW_CUDA_FLIGHTS && status == PW_OK; i++)
+                status = pw_cuda_check(device, driver->cuEventCreate(&device->flights[i].event, PW_CUDA_EVENT_BLOCKING_SYNC |
+                                                                                                PW_CUDA_EVENT_DISABLE_TIMING),
+                                       "an event", ret_err);
+        return status;
+}
+
+static enum pw_status open_memory(struct pw_exec_device *device, struct pw_error *ret_err)
+{
+        struct pw_cuda_driver *driver = device->driver;
+        unsigned flags = PW_CUDA_HOST_ALLOC_PORTABLE | PW_CUDA_HOST_ALLOC_DEVICEMAP;
+        enum pw_status status = pw_cuda_check(device, driver->cuMemHostAlloc((void **)&device->page, sizeof *device->page, flags),
+                                              "pinned memory", ret_err);
+
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuMemHostGetDevicePointer(&device->page_at, device->page, 0), "pinned memory",
+                                       ret_err);
+        if (status == PW_OK)
+                memset(device->page, 0, sizeof *device->page);
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuMemHostAlloc((void **)&device->stage, PW_CUDA_STAGE_BYTES, flags),
+                                       "pinned memory", ret_err);
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuMemAlloc(&device->stage_at, PW_CUDA_STAGE_BYTES),
+                                       "memory for what comes from the host", ret_err);
+        return status;
+}
+
+static void cuda_close(struct pw_exec_device *device);
+
+static enum pw_status cuda_open(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err)
+{
+        struct pw_exec_device *device = calloc(1, sizeof *device);
+        enum pw_status status;
+
+        if (!device)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
+        device->params = *params;
+        device->services = (struct pw_task_services){ pw_cuda_service_sleep, pw_cuda_service_launch, pw_cuda_service_copy };
+        status = load_driver(device, ret_err);
+        if (status == PW_OK)
+                status = find_device(device, ret_err);
+        if (status == PW_OK)
+                status = open_context(device, ret_err);
+        if (status == PW_OK)
+                status = open_memory(device, ret_err);
+        if (status == PW_OK)
+                status = pw_cuda_code_open(device, ret_err);
+        if (status == PW_OK)
+                status = pw_cuda_watch_open(device, ret_err);
+        if (status != PW_OK) {
+                cuda_close(device);
+                return status;
+        }
+        *ret_device = device;
+        return PW_OK;
+}
+
+static void close_context(struct pw_exec_device *device)
+{
+        struct pw_cuda_driver *driver = device->driver;
+
+        if (device->launches)
+                (void)driver->cuStreamSynchronize(device->launches);
+        pw_cuda_watch_close(device);
+        pw_cuda_code_close(device);
+        if (device->stage_at)
+                (void)driver->cuMemFree(device->stage_at);
+        if (device->stage)
+                (void)driver->cuMemFreeHost(device->stage);
+        if (device->page)
+                (void)driver->cuMemFreeHost(device->page);
+        for (uint32_t i = 0; i < PW_CUDA_FLIGHTS; i++)
+                if (device->flights[i].event)
+                        (void)driver->cuEventDestroy(device->flights[i].event);
+        if (device->copies)
+                (void)driver->cuStreamDestroy(device->copies);
+        if (device->launches)
+                (void)driver->cuStreamDestroy(device->launches);
+        (void)driver->cuCtxSetCurrent(NULL);
+        (void)driver->cuDevicePrimaryCtxRelease(device->device);
+}
+
+static void cuda_close(struct pw_exec_device *device)
+{
+        if (device->context)
+                close_context(device);
+        pw_cuda_driver_close(device->driver);
+        free(device);
+}
+
+static uint32_t cuda_caps(const struct pw_exec_device *device)
+{
+        (void)device;
+        return PW_DEVICE_APART | PW_DEVICE_KERNELS;
+}
+
+static const struct pw_device_memory *cuda_memory(const struct pw_exec_device *device)
+{
+        (void)device;
+        return &pw_memory_cuda;
+}
+
+/* --- a call ------------------------------------------------------------------------------------------------------------------- */
+
+static struct pw_cuda_flight *flight_at(struct pw_exec_device *device, uint64_t number)
+{
+        return &device->flights[number % PW_CUDA_FLIGHTS];
+}
+
+/* Of a call, what kernels write; and where that is for them. */
+static struct pw_cuda_words *words_of(struct pw_exec_device *device, uint64_t number)
+{
+        return &device->page->words[number % PW_CUDA_FLIGHTS];
+}
+
+static unsigned long long words_at(const struct pw_exec_device *device, uint64_t number, size_t offset)
+{
+        return device->page_at + offsetof(struct pw_cuda_page, words) + number % PW_CUDA_FLIGHTS * sizeof(struct pw_cuda_words) + offset;
+}
+
+/* Four outputs at a time. `state`: where the states of the first of them are written; 0: they are set. */
+static enum pw_status guard_four(struct pw_exec_device *device, const struct pw_device_call *call, uint32_t first,
+                                 unsigned long long state, struct pw_error *ret_err)
+{
+        const struct pw_task *task = call->task;
+        unsigned long long ends[PW_PEER_GUARDED] = { 0 };
+        uint64_t words[] = { call->guard.words[0], call->guard.words[1] };
+        struct pw_peer_rests rests = { { 0 } };
+        void *args[] = { &ends[0], &ends[1], &ends[2], &ends[3], &rests, &words[0], &words[1], &state };
+
+        for (uint32_t i = 0; i < PW_PEER_GUARDED && first + i < task->output_count; i++) {
+                ends[i] = (uintptr_t)task->outputs[first + i].data + task->outputs[first + i].bytes;
+                rests.bytes[i] = call->rests[first + i];
+        }
+        return pw_cuda_launch_own(device, state ? "pw_guard_check_4" : "pw_guard_set_4", (struct pw_cuda_grid){ 1, 32 }, args, ret_err);
+}
+
+static enum pw_status guards(struct pw_exec_device *device, const struct pw_device_call *call, uint64_t number, bool looks,
+                             struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+
+        for (uint32_t i = 0; i < call->task->output_count && status == PW_OK; i += PW_PEER_GUARDED)
+                status = guard_four(device, call, i,
+                                    looks ? words_at(device, number, offsetof(struct pw_cuda_words, guards) + i * sizeof(uint32_t)) : 0,
+                                    ret_err);
+        return status;
+}
+
+static bool is_in_place(const struct pw_task *task, uint32_t output)
+{
+        for (uint32_t i = 0; i < task->input_count; i++)
+                if (task->inputs[i].data == task->outputs[output].data)
+                        return true;
+        return false;
+}
+
+static enum pw_status zero_outputs(struct pw_exec_device *device, const struct pw_task *task, struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+
+        for (uint32_t i = 0; i < task->output_count && status == PW_OK; i++)
+                if (!is_in_place(task, i))
+                        status = pw_memory_cuda.zero(device, task->outputs[i].data, task->outputs[i].bytes, ret_err);
+        return status;
+}
+
+/* What the function launches lies between the guards; a function that says that it failed may have launched something. */
+static enum pw_status launch_between(struct pw_exec_device *device, struct pw_cuda_flight *flight, uint64_t number,
+                                     struct pw_error *ret_err)
+{
+        const struct pw_device_call *call = flight->call;
+        enum pw_status status = call->zeroes ? zero_outputs(device, call->task, ret_err) : PW_OK;
+
+        if (status == PW_OK)
+                status = guards(device, call, number, false, ret_err);
+        if (status != PW_OK)
+                return status;
+        flight->task = *call->task;
+        flight->task.services = &device->services;
+        flight->task.stream = device->launches;
+        flight->task.fault = (uint32_t *)(uintptr_t)words_at(device, number, offsetof(struct pw_cuda_words, fault));
+        device->launching = call;
+        flight->status = call->function->cuda(&flight->task);
+        device->launching = NULL;
+        return guards(device, call, number, true, ret_err);
+}
+
+static enum pw_status mark_end(struct pw_exec_device *device, struct pw_cuda_flight *flight, uint64_t number, struct pw_error *ret_err)
+{
+        const struct pw_cuda_driver *driver = device->driver;
+        enum pw_status status = PW_OK;
+
+        if (device->writes)
+                status = pw_cuda_check(device, driver->cuStreamWriteValue64(device->launches, device->page_at, number, 0),
+                                       "writing a number", ret_err);
+        return status == PW_OK ? pw_cuda_check(device, driver->cuEventRecord(flight->event, device->launches), "an event", ret_err)
+                               : status;
+}
+
+static enum pw_status cuda_launch(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end)
+{
+        uint64_t number = device->first + device->count;
+        struct pw_cuda_flight *flight = flight_at(device, number);
+        struct pw_error err;
+        enum pw_status status;
+
+        (void)ret_end;
+        if (device->count == PW_CUDA_FLIGHTS)
+                return PW_LIMIT;
+        flight->call = call;
+        memset(words_of(device, number), 0, sizeof(uint32_t) * (1 + call->task->output_count));
+        status = launch_between(device, flight, number, &err);
+        if (status == PW_OK)
+                status = mark_end(device, flight, number, &err);
+        if (status == PW_OK)
+                device->count++;
+        else if (call->task->error_text_bytes)
+                snprintf(call->task->error_text, call->task->error_text_bytes, "%s", err.text);
+        return status;
+}
+
+/* Has flight `number` ended? A device that is lost is found out here. */
+static bool has_ended(struct pw_exec_device *device, uint64_t number)
+{
+        enum pw_cuda_result result;
+        struct pw_error err;
+
+        if (device->writes && __atomic_load_n(&device->page->progress, __ATOMIC_ACQUIRE) >= number)
+                return true;
+        result = device->driver->cuEventQuery(flight_at(device, number)->event);
+        if (result == PW_CUDA_NOT_READY)
+                return false;
+        if (result != PW_CUDA_SUCCESS && pw_cuda_failed(device, result, "running a function", &err) != PW_OK)
+                device->params.lost(device->params.context, err.text);
+        return true;
+}
+
+/* A word that says more than it can is what spoilt memory says. */
+static void look_at_words(struct pw_exec_device *device, uint64_t number, struct pw_device_end *end)
+{
+        const struct pw_cuda_words *words = words_of(device, number);
+        const struct pw_device_call *call = flight_at(device, number)->call;
+        uint32_t fault = words->fault;
+
+        for (uint32_t i = 0; i < call->task->output_count; i++) {
+                enum pw_guard_state state = words->guards[i] > PW_GUARD_PASSED ? PW_GUARD_PASSED : (enum pw_guard_state)words->guards[i];
+                end->output = state > end->guard ? i : end->output;
+                end->guard = state > end->guard ? state : end->guard;
+        }
+        if (!fault || end->status != PW_OK)
+                return;
+        end->status = PW_FAILED;
+        if (fault <= call->function->fault_count)
+                snprintf(call->task->error_text, call->task->error_text_bytes, "%s", call->function->faults[fault - 1]);
+        else
+                snprintf(call->task->error_text, call->task->error_text_bytes, "a kernel says fault %u", fault);
+}
+
+static bool cuda_done(struct pw_exec_device *device, struct pw_device_end *ret_end)
+{
+        if (!device->count || !has_ended(device, device->first))
+                return false;
+        *ret_end = (struct pw_device_end){ flight_at(device, device->first)->status, PW_GUARD_WHOLE, 0 };
+        look_at_words(device, device->first, ret_end);
+        device->first++;
+        device->count--;
+        return true;
+}
+
+static uint64_t cuda_next_ns(struct pw_exec_device *device)
+{
+        if (!device->count)
+                return UINT64_MAX;
+        pw_cuda_watch(device, flight_at(device, device->first)->event);
+        return PW_DEVICE_RINGS;
+}
+
+static void cuda_moved(struct pw_exec_device *device, uint64_t bytes)
+{
+        (void)device;
+        (void)bytes;
+}
+
+static uint64_t cuda_ended_ns(struct pw_exec_device *device, uint64_t now_ns)
+{
+        (void)device;
+        return now_ns;
+}
+
+static void cuda_not_before(struct pw_exec_device *device, uint64_t ns)
+{
+        (void)device;
+        (void)ns;
+}
+
+static void cuda_idle(struct pw_exec_device *device) { (void)device; }
+
+const struct pw_device_kind pw_device_cuda = {
+        .name = "cuda",
+        .about = "a GPU of NVIDIA",
+        .open = cuda_open,
+        .close = cuda_close,
+        .caps = cuda_caps,
+        .memory = cuda_memory,
+        .launch = cuda_launch,
+        .done = cuda_done,
+        .next_ns = cuda_next_ns,
+        .moved = cuda_moved,
+        .ended_ns = cuda_ended_ns,
+        .not_before = cuda_not_before,
+        .idle = cuda_idle,
+};

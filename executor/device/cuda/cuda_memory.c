@@ -1,0 +1,234 @@
+/* The memory of a GPU: an arena of the driver's virtual memory, which others map by its descriptor; copies and reductions by kernels
+ * where both arrays are on GPUs, by way of a pinned stage where one is the host's and does not lie in one piece. */
+#include "executor/device/cuda/cuda_private.h"
+
+#include "base/memory.h"
+#include "executor/device/cuda/peer.h"
+
+static struct pw_cuda_location location_of(const struct pw_exec_device *device)
+{
+        return (struct pw_cuda_location){ PW_CUDA_LOCATION_DEVICE, device->device };
+}
+
+/* --- arenas ------------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status cuda_make(struct pw_exec_device *device, uint64_t bytes, int *ret_fd, struct pw_error *ret_err)
+{
+        struct pw_cuda_allocation allocation = { .kind = PW_CUDA_ALLOCATION_PINNED, .handle_kind = PW_CUDA_HANDLE_FD,
+                                                 .location = location_of(device) };
+        unsigned long long handle;
+        enum pw_status status;
+
+        status = pw_cuda_check(device, device->driver->cuMemCreate(&handle, pw_round_up(bytes, device->granularity), &allocation, 0),
+                               "the memory of the device, --device-memory", ret_err);
+        if (status != PW_OK)
+                return status;
+        status = pw_cuda_check(device, device->driver->cuMemExportToShareableHandle(ret_fd, handle, PW_CUDA_HANDLE_FD, 0),
+                               "a descriptor of the memory", ret_err);
+        (void)device->driver->cuMemRelease(handle); /* it lives while the descriptor does */
+        return status;
+}
+
+/* Some drivers know no reading alone: others' memory is not written all the same. */
+static enum pw_cuda_result allow(struct pw_exec_device *device, unsigned long long at, size_t bytes, bool own)
+{
+        struct pw_cuda_access access = { location_of(device), own ? PW_CUDA_ACCESS_READ_WRITE : PW_CUDA_ACCESS_READ };
+        enum pw_cuda_result result = device->driver->cuMemSetAccess(at, bytes, &access, 1);
+
+        if (result == PW_CUDA_SUCCESS || own)
+                return result;
+        access.flags = PW_CUDA_ACCESS_READ_WRITE;
+        return device->driver->cuMemSetAccess(at, bytes, &access, 1);
+}
+
+static enum pw_status map_at(struct pw_exec_device *device, unsigned long long at, size_t bytes, const struct pw_arena *arena,
+                             struct pw_error *ret_err)
+{
+        const struct pw_cuda_driver *driver = device->driver;
+        unsigned long long handle;
+        enum pw_status status;
+
+        status = pw_cuda_check(device, driver->cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)arena->fd, PW_CUDA_HANDLE_FD),
+                               "the memory of a device", ret_err);
+        if (status != PW_OK)
+                return status;
+        status = pw_cuda_check(device, driver->cuMemMap(at, bytes, 0, handle, 0), "mapping the memory of a device", ret_err);
+        (void)driver->cuMemRelease(handle);
+        if (status != PW_OK)
+                return status;
+        status = pw_cuda_check(device, allow(device, at, bytes, arena->own), "access to the memory of a device", ret_err);
+        if (status != PW_OK)
+                (void)driver->cuMemUnmap(at, bytes);
+        return status;
+}
+
+static enum pw_status cuda_map(struct pw_exec_device *device, const struct pw_arena *arena, uint8_t **ret_base,
+                               struct pw_error *ret_err)
+{
+        size_t bytes = pw_round_up(arena->bytes, device->granularity);
+        unsigned long long at;
+        enum pw_status status;
+
+        status = pw_cuda_check(device, device->driver->cuMemAddressReserve(&at, bytes, 0, 0, 0), "addresses for a device", ret_err);
+        if (status == PW_OK && (status = map_at(device, at, bytes, arena, ret_err)) != PW_OK)
+                (void)device->driver->cuMemAddressFree(at, bytes);
+        if (status == PW_OK)
+                *ret_base = (uint8_t *)(uintptr_t)at;
+        return status;
+}
+
+static void cuda_unmap(struct pw_exec_device *device, uint8_t *base, uint64_t bytes)
+{
+        size_t rounded = pw_round_up(bytes, device->granularity);
+
+        (void)device->driver->cuMemUnmap((uintptr_t)base, rounded);
+        (void)device->driver->cuMemAddressFree((uintptr_t)base, rounded);
+}
+
+/* --- bytes -------------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status cuda_zero(struct pw_exec_device *device, uint8_t *to, uint64_t bytes, struct pw_error *ret_err)
+{
+        if (!bytes)
+                return PW_OK;
+        return pw_cuda_check(device, device->driver->cuMemsetD8Async((uintptr_t)to, 0, bytes, device->launches), "zeroing", ret_err);
+}
+
+static enum pw_status cuda_copy_out(struct pw_exec_device *device, void *to, const uint8_t *from, uint64_t bytes,
+                                    struct pw_error *ret_err)
+{
+        if (!bytes)
+                return PW_OK;
+        if (pw_cuda_check(device, device->driver->cuMemcpyDtoHAsync(to, (uintptr_t)from, bytes, device->copies),
+                          "a copy to the host", ret_err) != PW_OK)
+                return ret_err->status;
+        return pw_cuda_check(device, device->driver->cuStreamSynchronize(device->copies), "a copy to the host", ret_err);
+}
+
+static enum pw_status cuda_settle(struct pw_exec_device *device, struct pw_error *ret_err)
+{
+        return pw_cuda_check(device, device->driver->cuStreamSynchronize(device->launches), "a transfer", ret_err);
+}
+
+/* --- boxes -------------------------------------------------------------------------------------------------------------------- */
+
+static enum pw_status launch_box(struct pw_exec_device *device, const struct pw_box_move *move, const char *kernel,
+                                 struct pw_error *ret_err)
+{
+        struct pw_peer_part part;
+        unsigned long long to = (uintptr_t)move->to, from = (uintptr_t)move->from;
+        void *args[] = { &to, &from, &part };
+        struct pw_cuda_grid grid;
+
+        pw_peer_part_init(&part, move->to_box, move->from_box, move->part);
+        grid = (struct pw_cuda_grid){ pw_peer_blocks(&part, pw_dtype_bytes(move->dtype)), PW_PEER_BLOCK };
+        return pw_cuda_launch_own(device, kernel, grid, args, ret_err);
+}
+
+/* The part lies in one piece in both: where in each. */
+static bool is_one_piece(const struct pw_box_move *move, uint64_t *ret_to, uint64_t *ret_from)
+{
+        struct pw_peer_part part;
+
+        pw_peer_part_init(&part, move->to_box, move->from_box, move->part);
+        *ret_to = part.to * pw_dtype_bytes(move->dtype);
+        *ret_from = part.from * pw_dtype_bytes(move->dtype);
+        return part.rows == 1;
+}
+
+/* The first axis along which it can be halved, or the rank. */
+static uint32_t longest_axis(const struct pw_box *part)
+{
+        uint32_t axis = 0;
+
+        while (axis < part->rank && part->size[axis] < 2)
+                axis++;
+        return axis;
+}
+
+static enum pw_status staged(struct pw_exec_device *device, const struct pw_box_move *move, const char *kernel,
+                             struct pw_error *ret_err);
+
+static enum pw_status in_halves(struct pw_exec_device *device, const struct pw_box_move *move, const char *kernel,
+                                struct pw_error *ret_err)
+{
+        struct pw_box first = *move->part, second = *move->part;
+        uint32_t axis = longest_axis(move->part);
+        struct pw_box_move half = *move;
+        enum pw_status status;
+
+        first.size[axis] /= 2;
+        second.start[axis] += first.size[axis];
+        second.size[axis] -= first.size[axis];
+        half.part = &first;
+        status = staged(device, &half, kernel, ret_err);
+        half.part = &second;
+        return status == PW_OK ? staged(device, &half, kernel, ret_err) : status;
+}
+
+/* Gathered on the host in pieces that fit into the stage. The stage is used again when the device has taken what lay there. */
+static enum pw_status staged(struct pw_exec_device *device, const struct pw_box_move *move, const char *kernel,
+                             struct pw_error *ret_err)
+{
+        uint64_t bytes = pw_box_elements(move->part) * pw_dtype_bytes(move->dtype);
+        struct pw_box_move from_stage = *move;
+        enum pw_status status;
+
+        if (bytes > PW_CUDA_STAGE_BYTES)
+                return in_halves(device, move, kernel, ret_err);
+        status = pw_cuda_check(device, device->driver->cuStreamSynchronize(device->launches), "a transfer", ret_err);
+        if (status != PW_OK)
+                return status;
+        pw_box_copy(device->stage, move->part, move->from, move->from_box, move->part, pw_dtype_bytes(move->dtype));
+        status = pw_cuda_check(device, device->driver->cuMemcpyHtoDAsync(device->stage_at, device->stage, bytes, device->launches),
+                               "a copy from the host", ret_err);
+        from_stage.from = (const void *)(uintptr_t)device->stage_at;
+        from_stage.from_box = move->part;
+        return status == PW_OK ? launch_box(device, &from_stage, kernel, ret_err) : status;
+}
+
+static enum pw_status cuda_copy_box(struct pw_exec_device *device, const struct pw_box_move *move, struct pw_error *ret_err)
+{
+        const char *kernel = pw_peer_copy(pw_dtype_bytes(move->dtype));
+        uint64_t bytes = pw_box_elements(move->part) * pw_dtype_bytes(move->dtype), to, from;
+        bool one_piece;
+
+        if (!bytes)
+                return PW_OK;
+        one_piece = is_one_piece(move, &to, &from);
+        if (one_piece && move->from_host)
+                return pw_cuda_check(device, device->driver->cuMemcpyHtoDAsync((uintptr_t)move->to + to,
+                                                                               (const uint8_t *)move->from + from, bytes,
+                                                                               device->launches),
+                                     "a copy from the host", ret_err);
+        if (one_piece)
+                return pw_cuda_check(device, device->driver->cuMemcpyDtoDAsync((uintptr_t)move->to + to, (uintptr_t)move->from + from,
+                                                                               bytes, device->launches),
+                                     "a copy between devices", ret_err);
+        if (!kernel)
+                return pw_error_set(ret_err, PW_UNSUPPORTED, "copies of %s values", pw_dtype_text(move->dtype));
+        return move->from_host ? staged(device, move, kernel, ret_err) : launch_box(device, move, kernel, ret_err);
+}
+
+static enum pw_status cuda_reduce_box(struct pw_exec_device *device, const struct pw_box_move *move, enum pw_op op,
+                                      struct pw_error *ret_err)
+{
+        const char *kernel = pw_peer_reduce(move->dtype, op);
+
+        if (!kernel)
+                return pw_error_set(ret_err, PW_UNSUPPORTED, "a reduction of %s values", pw_dtype_text(move->dtype));
+        if (!pw_box_elements(move->part))
+                return PW_OK;
+        return move->from_host ? staged(device, move, kernel, ret_err) : launch_box(device, move, kernel, ret_err);
+}
+
+const struct pw_device_memory pw_memory_cuda = {
+        .make = cuda_make,
+        .map = cuda_map,
+        .unmap = cuda_unmap,
+        .zero = cuda_zero,
+        .copy_out = cuda_copy_out,
+        .copy_box = cuda_copy_box,
+        .reduce_box = cuda_reduce_box,
+        .settle = cuda_settle,
+};

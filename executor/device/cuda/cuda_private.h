@@ -1,0 +1,97 @@
+/* What the files of kind cuda share: one GPU, as its executor drives it.
+ *
+ * One launching thread, two streams of its own: what runs in order is launched on one, values are copied out on the other. A call
+ * is: guards set, what the function launches, guards looked at, a number written where the host sees it, an event. What kernels
+ * say of a call, a fault and the guards, they write into memory of the host that is pinned, where the call has a slot.
+ *
+ * After a result that sticks nothing more can be done with the device: the process ends, and says in its board what it was.
+ */
+#ifndef PW_EXECUTOR_DEVICE_CUDA_CUDA_PRIVATE_H
+#define PW_EXECUTOR_DEVICE_CUDA_CUDA_PRIVATE_H
+
+#include "executor/device/cuda/cuda_driver.h"
+#include "executor/device/device.h"
+
+#include <pthread.h>
+
+#define PW_CUDA_FLIGHTS 64u /* calls under way: as many as are launched ahead */
+#define PW_CUDA_STAGE_BYTES (UINT64_C(4) << 20)
+
+/* What kernels of a call write. */
+struct pw_cuda_words { uint32_t fault, guards[PW_TASK_ARGS_MAX]; };
+/* Memory of the host that is pinned. progress: the number of the last call that has ended. */
+struct pw_cuda_page { _Alignas(64) uint64_t progress; _Alignas(64) struct pw_cuda_words words[PW_CUDA_FLIGHTS]; };
+
+struct pw_cuda_flight {
+        const struct pw_device_call *call;
+        struct CUevent_st *event;
+        enum pw_status status; /* of the function, when it launched */
+        struct pw_task task;   /* that it was given */
+};
+
+/* Who waits for an event while the launching thread sleeps for other reasons, and rings it then. */
+struct pw_cuda_watch {
+        pthread_t thread;
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        struct CUevent_st *event; /* NULL: none */
+        bool runs, ends;
+};
+
+struct pw_cuda_code; /* cuda_code.c */
+
+struct pw_exec_device {
+        struct pw_task_services services; /* first */
+        struct pw_cuda_driver *driver;
+        struct pw_device_params params;
+        int device;                /* the driver's */
+        struct CUctx_st *context;
+        struct CUstream_st *launches, *copies;
+        bool writes;               /* streams write numbers; else events alone say what has ended */
+        struct pw_cuda_page *page;
+        unsigned long long page_at; /* for the device */
+        uint64_t first, count;     /* flights: their numbers count from 1 on */
+        struct pw_cuda_flight flights[PW_CUDA_FLIGHTS];
+        const struct pw_device_call *launching; /* whose function is launching now; NULL: none */
+        struct pw_cuda_watch watch;
+        struct pw_cuda_code *code;
+        uint8_t *stage;            /* pinned; and as much of the device: what comes from the host in pieces */
+        unsigned long long stage_at;
+        size_t granularity;        /* of arenas */
+};
+
+/* A result that is no success. One that sticks ends the process. */
+PW_MUST_CHECK enum pw_status pw_cuda_failed(struct pw_exec_device *device, enum pw_cuda_result result, const char *what,
+                                            struct pw_error *ret_err);
+static inline enum pw_status pw_cuda_check(struct pw_exec_device *device, enum pw_cuda_result result, const char *what,
+                                           struct pw_error *ret_err)
+{
+        return result == PW_CUDA_SUCCESS ? PW_OK : pw_cuda_failed(device, result, what, ret_err);
+}
+
+/* cuda_code.c */
+enum pw_status pw_cuda_code_open(struct pw_exec_device *device, struct pw_error *ret_err); /* with the kernels of the executor */
+void pw_cuda_code_close(struct pw_exec_device *device);
+/* A kernel of `code`, of the module that was loaded as `serial` (0: the executor). Errors: PW_BAD_MODULE (it does not load, or
+ * has no such kernel), PW_NO_MEMORY. */
+struct pw_cuda_kernel_of { uint64_t serial; const struct pw_code *code; const char *name; };
+PW_MUST_CHECK enum pw_status pw_cuda_kernel(struct pw_exec_device *device, const struct pw_cuda_kernel_of *of,
+                                            struct CUfunc_st **ret_function, struct pw_error *ret_err);
+/* Launch one of the executor's own. */
+struct pw_cuda_grid { uint32_t blocks, threads; };
+PW_MUST_CHECK enum pw_status pw_cuda_launch_own(struct pw_exec_device *device, const char *name, struct pw_cuda_grid grid,
+                                                void **args, struct pw_error *ret_err);
+/* The services of a function. sleep_us does nothing: kernels take time. */
+void pw_cuda_service_sleep(struct pw_task *task, uint64_t us);
+enum pw_status pw_cuda_service_launch(struct pw_task *task, const struct pw_kernel *kernel);
+enum pw_status pw_cuda_service_copy(struct pw_task *task, void *to, const void *from, uint64_t bytes);
+
+/* cuda_watch.c */
+enum pw_status pw_cuda_watch_open(struct pw_exec_device *device, struct pw_error *ret_err);
+void pw_cuda_watch_close(struct pw_exec_device *device);
+void pw_cuda_watch(struct pw_exec_device *device, struct CUevent_st *event); /* rings when it has come, once */
+
+/* cuda_memory.c */
+extern const struct pw_device_memory pw_memory_cuda;
+
+#endif

@@ -1,0 +1,62 @@
+/* The thread that waits for the device while the launching thread waits for other things too. */
+#include "executor/device/cuda/cuda_private.h"
+
+static void *watch(void *context)
+{
+        struct pw_exec_device *device = context;
+        struct pw_cuda_watch *watch = &device->watch;
+        struct CUevent_st *event;
+
+        (void)device->driver->cuCtxSetCurrent(device->context);
+        pthread_mutex_lock(&watch->lock);
+        while (!watch->ends) {
+                if (!watch->event) {
+                        pthread_cond_wait(&watch->changed, &watch->lock);
+                        continue;
+                }
+                event = watch->event;
+                watch->event = NULL;
+                pthread_mutex_unlock(&watch->lock);
+                (void)device->driver->cuEventSynchronize(event); /* what it gives the launching thread is told when it asks */
+                device->params.ring(device->params.context);
+                pthread_mutex_lock(&watch->lock);
+        }
+        pthread_mutex_unlock(&watch->lock);
+        return NULL;
+}
+
+enum pw_status pw_cuda_watch_open(struct pw_exec_device *device, struct pw_error *ret_err)
+{
+        struct pw_cuda_watch *of = &device->watch;
+
+        pthread_mutex_init(&of->lock, NULL);
+        pthread_cond_init(&of->changed, NULL);
+        of->runs = pthread_create(&of->thread, NULL, watch, device) == 0;
+        return of->runs ? PW_OK : pw_error_set(ret_err, PW_SYSTEM, "device %u: no thread to wait for it", device->params.number);
+}
+
+/* What it waits for ends, or has ended. */
+void pw_cuda_watch_close(struct pw_exec_device *device)
+{
+        struct pw_cuda_watch *of = &device->watch;
+
+        if (!of->runs)
+                return;
+        pthread_mutex_lock(&of->lock);
+        of->ends = true;
+        pthread_cond_signal(&of->changed);
+        pthread_mutex_unlock(&of->lock);
+        pthread_join(of->thread, NULL);
+        pthread_cond_destroy(&of->changed);
+        pthread_mutex_destroy(&of->lock);
+}
+
+void pw_cuda_watch(struct pw_exec_device *device, struct CUevent_st *event)
+{
+        struct pw_cuda_watch *of = &device->watch;
+
+        pthread_mutex_lock(&of->lock);
+        of->event = event;
+        pthread_cond_signal(&of->changed);
+        pthread_mutex_unlock(&of->lock);
+}

@@ -1,0 +1,59 @@
+/* A folder with a link to the fake driver, and its configuration. Executors of another user read both. */
+#include "tests/integration/gpus.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const libraries[] = { "tests/kernels/libpw_fake_kernels.so", "tests/kernels/libdigits_fake_kernels.so",
+                                         "tests/kernels/libtensor_fake_kernels.so" };
+
+static void write_conf(const struct it_gpus *gpus, const char *conf)
+{
+        char path[96], library[600];
+        FILE *file;
+
+        snprintf(path, sizeof path, "%s/fake_cuda.conf", gpus->folder);
+        file = fopen(path, "w");
+        assert_non_null(file);
+        fprintf(file, "kernels = ");
+        for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+                it_built(libraries[i], library);
+                if (access(library, R_OK))
+                        it_skip("there are no kernels for a fake GPU: is there a C++ compiler?");
+                fprintf(file, "%s%s", i ? ":" : "", library);
+        }
+        fprintf(file, "\n%s", conf ? conf : "");
+        assert_int_equal(fclose(file), 0);
+}
+
+void it_gpus_init(struct it_gpus *gpus, const char *conf)
+{
+        char library[600];
+
+        snprintf(gpus->folder, sizeof gpus->folder, "/tmp/pathways-gpus-XXXXXX");
+        assert_non_null(mkdtemp(gpus->folder));
+        assert_int_equal(chmod(gpus->folder, 0755), 0);
+        snprintf(gpus->driver, sizeof gpus->driver, "%s/libcuda.so.1", gpus->folder);
+        it_built("tests/fake_cuda/.libs/libcuda.so.1", library);
+        assert_int_equal(symlink(library, gpus->driver), 0);
+        write_conf(gpus, conf);
+}
+
+void it_gpus_done(struct it_gpus *gpus)
+{
+        char path[96];
+
+        snprintf(path, sizeof path, "%s/fake_cuda.conf", gpus->folder);
+        unlink(path);
+        unlink(gpus->driver);
+        rmdir(gpus->folder);
+}
