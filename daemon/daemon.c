@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "base/yield.h"
+#include "daemon/calls.h"
 #include "daemon/child/child.h"
 #include "daemon/client/tenant.h"
 #include "daemon/client/client.h"
@@ -181,6 +182,7 @@ static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_e
                                                                 daemon->carried.cluster != NULL,
                                                                 pw_settings_apart(&daemon->settings) });
         daemon->boards = pw_boards_new(daemon->host);
+        pw_fetches_told(daemon, pw_fetched_value);
         if (!daemon->store || !daemon->boards)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory");
         daemon->scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .ahead = daemon->settings.ahead, .host = daemon->host,
@@ -207,19 +209,6 @@ static enum pw_status set_log(struct pw_daemon *daemon, struct pw_error *ret_err
                        daemon->environment.odd[i]);
         return status;
 }
-
-static enum pw_status connect_child(struct pw_daemon *daemon, int fd_take, pid_t pid, struct pw_error *ret_err)
-{
-        struct pw_dsession *session;
-
-        return pw_session_new(daemon, fd_take, pid, geteuid(), &session, ret_err);
-}
-
-static const struct pw_child_calls child_calls = { .connect = connect_child,
-                                                   .describer_up = pw_describe_up,
-                                                   .describer_detached = pw_describe_detached,
-                                                   .describer_down = pw_describe_down,
-                                                   .executor_down = pw_fetches_executor_down };
 
 /* This host's number and epoch. One that is new in its cluster has none before metadata says so: meanwhile whoever connects is
  * told. */
@@ -272,7 +261,7 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
         if (status == PW_OK)
                 status = pw_compiler_new(daemon, &daemon->work.compiler, ret_err);
         if (status == PW_OK)
-                status = pw_children_start(daemon, &child_calls, ret_err);
+                status = pw_children_start(daemon, &pw_child_calls, ret_err);
         if (status == PW_OK && !daemon->clients.listener)
                 status = pw_sessions_listen(daemon, ret_err);
         if (status == PW_OK && daemon->settings.http)

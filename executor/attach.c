@@ -273,7 +273,7 @@ static enum pw_status ask_rooms(void *context, uint32_t segment, struct pw_rooms
 }
 
 /* Tasks that are too many stay with the daemon: it gives no more than it may. */
-static uint32_t ask_fetches(void *context, const struct pw_fetched *fetched, uint32_t count, struct pw_fetch_task *ret_tasks)
+static uint32_t ask_fetches(void *context, const struct pw_fetched *fetched, uint32_t count, struct pw_wanted_value *ret_tasks)
 {
         struct pw_attached *attached = context;
         Pathways__Wire__FetchDone done[PW_FETCHES_MAX], *list[PW_FETCHES_MAX];
@@ -298,7 +298,7 @@ static uint32_t ask_fetches(void *context, const struct pw_fetched *fetched, uin
         for (size_t i = 0; answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_FETCH_TASKS &&
                            i < answer.reply->fetch_tasks->n_tasks && told < PW_FETCHES_MAX; i++) {
                 const Pathways__Wire__FetchTask *task = answer.reply->fetch_tasks->tasks[i];
-                ret_tasks[told++] = (struct pw_fetch_task){ task->token, task->from_offset, task->bytes, task->to_offset,
+                ret_tasks[told++] = (struct pw_wanted_value){ task->token, task->from_offset, task->bytes, task->to_offset,
                                                             task->from_segment, task->to_segment };
         }
         pw_answer_done(&answer);

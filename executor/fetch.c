@@ -13,7 +13,7 @@ static enum pw_status check(const struct pw_launch *launch, const struct pw_room
         return PW_OK;
 }
 
-static enum pw_status copy(struct pw_launch *launch, const struct pw_fetch_task *task, struct pw_error *ret_err)
+static enum pw_status copy(struct pw_launch *launch, const struct pw_wanted_value *task, struct pw_error *ret_err)
 {
         struct pw_segments_range from = { task->from_segment, task->from_offset, task->bytes };
         struct pw_segments_range to = { task->to_segment, task->to_offset, task->bytes };
@@ -33,7 +33,7 @@ static enum pw_status copy(struct pw_launch *launch, const struct pw_fetch_task 
 void pw_fetches_serve(struct pw_launch *launch)
 {
         const struct pw_surroundings *around = launch->given.around;
-        struct pw_fetch_task tasks[PW_FETCHES_MAX];
+        struct pw_wanted_value tasks[PW_FETCHES_MAX];
         struct pw_fetched fetched[PW_FETCHES_MAX];
         uint32_t count = 0;
 

@@ -11,7 +11,7 @@ executor_libexecutor_la_SOURCES = executor/attach.c executor/collective/host.c e
 	executor/program/program.c executor/program/run.c executor/program/segments.c executor/report.c executor/wait.c
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl -lpthread
 noinst_HEADERS += executor/attach.h executor/collective/collective.h executor/collective/kinds.h \
-	executor/collective/stream.h executor/describe.h executor/device/cuda/cuda_driver.h executor/device/cuda/cuda_private.h \
+	executor/collective/stream.h executor/describe.h executor/device/cuda/cuda_driver.h executor/device/cuda_private.h \
 	executor/device/cuda/peer.h executor/device/cuda/peer_part.h executor/device/device.h executor/device/guard.h \
 	executor/device/hostly.h executor/device/kinds.h executor/device/memory.h executor/device/memory_apart.h executor/fetch.h \
 	executor/fixture_test.h executor/gang/flight.h executor/gang/gang.h executor/gang/gang_private.h executor/launch.h \

@@ -12,7 +12,7 @@
 struct pw_rooms_map { struct pw_map rooms, heads; bool apart; };
 
 /* A value of the own device that is to be copied to host memory; and what became of that. */
-struct pw_fetch_task { uint64_t token, from_offset, bytes, to_offset; uint32_t from_segment, to_segment; };
+struct pw_wanted_value { uint64_t token, from_offset, bytes, to_offset; uint32_t from_segment, to_segment; };
 struct pw_fetched { uint64_t token; struct pw_error err; }; /* status PW_OK: it is there */
 #define PW_FETCHES_MAX 64u
 
@@ -27,9 +27,9 @@ struct pw_surroundings {
         /* Segments that were mapped and are no more, one by one, as the answers up to now said: false when all were told. Nothing
          * of them is used by what is ordered. NULL: there are none. */
         bool (*gone)(void *context, uint32_t *ret_segment);
-        /* Say which values were fetched, and be told which are to be: at most PW_FETCHES_MAX. Returns how many. NULL: there are none.
-         * Blocks: for the answer. */
-        uint32_t (*fetches)(void *context, const struct pw_fetched *fetched, uint32_t count, struct pw_fetch_task *ret_tasks);
+        /* Say which values were fetched, and be told which are to be: at most PW_FETCHES_MAX. Returns how many. NULL: there are
+         * none.   Blocks: for the answer. */
+        uint32_t (*fetches)(void *context, const struct pw_fetched *fetched, uint32_t count, struct pw_wanted_value *ret_tasks);
         /* Open version `digest` of module `name`. Own: the caller closes *ret_fd. Errors: PW_NOT_FOUND, what the daemon says. */
         enum pw_status (*module)(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err);
         /* End the process if its way to the daemon was closed: asked where a function ran for the first time, which is to blame

@@ -8,6 +8,7 @@
 #include "daemon/child/spawn.h"
 #include "daemon/session/complaint.h"
 
+#include <ctype.h>
 #include <event2/event.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -187,7 +188,7 @@ static void say_device(const struct pw_child *child, char *text, size_t bytes)
         size_t at = 0;
 
         for (; at < bytes - 1 && at < sizeof child->board->end_text && child->board->end_text[at]; at++)
-                text[at] = child->board->end_text[at] >= ' ' && child->board->end_text[at] <= '~' ? child->board->end_text[at] : '?';
+                text[at] = isprint((unsigned char)child->board->end_text[at]) ? child->board->end_text[at] : '?';
         text[at] = 0;
 }
 

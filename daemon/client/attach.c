@@ -146,6 +146,16 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
         return PW_OK;
 }
 
+/* As executor/options.c reads it. */
+static void describe_device(const struct pw_settings *settings, uint32_t device, char *text, size_t bytes)
+{
+        snprintf(text, bytes, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d ordinal=%u library=%s",
+                 settings->kinds.of[device].name, (unsigned long long)settings->device_memory,
+                 (unsigned long long)settings->launch_delay_us, (unsigned long long)settings->copy_bandwidth,
+                 settings->kinds.of[device].apart, settings->kinds.of[device].ordinal,
+                 settings->cuda_driver ? settings->cuda_driver : "");
+}
+
 static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello,
                                    struct pw_error *ret_err)
 {
@@ -162,13 +172,7 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
                 return status;
         fill_welcome(session, &welcome);
         if (executor) {
-                snprintf(options, sizeof options, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d ordinal=%u "
-                         "library=%s",
-                         daemon->settings.kinds.of[hello->device].name,
-                         (unsigned long long)daemon->settings.device_memory, (unsigned long long)daemon->settings.launch_delay_us,
-                         (unsigned long long)daemon->settings.copy_bandwidth, daemon->settings.kinds.of[hello->device].apart,
-                         daemon->settings.kinds.of[hello->device].ordinal,
-                         daemon->settings.cuda_driver ? daemon->settings.cuda_driver : "");
+                describe_device(&daemon->settings, hello->device, options, sizeof options);
                 welcome.device_options = options;
                 welcome.island = pw_child_island(daemon, hello->device);
                 fd_count = pw_child_descriptors(daemon, hello->device, fds);

@@ -6,6 +6,8 @@
 #include "base/list.h"
 #include "base/table.h"
 
+struct pw_daemon;
+struct pw_fetched_value;
 struct pw_worker;
 
 struct pw_memory {
@@ -21,6 +23,7 @@ struct pw_memory {
         uint64_t next_token;
         struct pw_list frozen;        /* puts that are on their way into a freezer */
         struct pw_fetches *fetches;   /* values of devices that are on their way to host memory */
+        void (*fetched)(struct pw_daemon *daemon, const struct pw_fetched_value *value); /* one is there */
         struct pw_list audits;        /* whose memfds are being looked at */
         struct pw_list recounts;      /* of tenants' hint pages, in turn: recount.c */
         uint64_t placed_bytes;        /* of programs, in boards: charged, so no overhead besides */

@@ -24,8 +24,8 @@ static const struct pw_option items[] = {
           "Where the host's last epoch is kept. In a cluster its number, and the hosts that it knew, too. Default: "
           "/var/lib/pathways as root, else $XDG_STATE_HOME/pathways." },
         { "devices", 'd', PW_OPTION_TEXT, AT(devices), "emulated:1", "KIND:COUNT",
-          "Devices of this host: cpu, emulated or cuda, and how many. Several kinds with commas: emulated:4,cpu:2. Of GPUs which, too: "
-          "cuda@0,2." },
+          "Devices of this host: cpu, emulated or cuda, and how many. Several kinds with commas: emulated:4,cpu:2. Of GPUs which, "
+          "too: cuda@0,2." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "1", "N", "Islands that the devices are spread over evenly." },
         { "host-memory", 'm', PW_OPTION_SIZE, AT(host_memory), "0", "SIZE",
           "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available. Never more "

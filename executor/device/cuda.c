@@ -1,5 +1,5 @@
 /* A GPU of NVIDIA, by its driver. Memory, code and the thread that waits are in cuda/; this is its life, and its calls. */
-#include "executor/device/cuda/cuda_private.h"
+#include "executor/device/cuda_private.h"
 #include "executor/device/kinds.h"
 
 #include "base/memory.h"
@@ -50,22 +50,24 @@ static enum pw_status find_device(struct pw_exec_device *device, struct pw_error
         enum pw_status status = pw_cuda_check(device, driver->cuDeviceGetCount(&count), "counting GPUs", ret_err);
 
         if (status == PW_OK && device->params.ordinal >= (uint64_t)count)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "there is no GPU %u on this host: it has %d", (unsigned)device->params.ordinal,
-                                    count);
+                return pw_error_set(ret_err, PW_NOT_FOUND, "there is no GPU %u on this host: it has %d",
+                                    (unsigned)device->params.ordinal, count);
         if (status == PW_OK)
                 status = pw_cuda_check(device, driver->cuDeviceGet(&device->device, (int)device->params.ordinal), "a GPU", ret_err);
         if (status == PW_OK)
                 status = needs(device, PW_CUDA_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "virtual memory", ret_err);
         if (status == PW_OK)
-                status = needs(device, PW_CUDA_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "memory by descriptors", ret_err);
+                status = needs(device, PW_CUDA_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "memory by descriptors",
+                               ret_err);
         allocation.location = (struct pw_cuda_location){ PW_CUDA_LOCATION_DEVICE, device->device };
         if (status == PW_OK)
                 status = pw_cuda_check(device, driver->cuMemGetAllocationGranularity(&device->granularity, &allocation,
                                                                                      PW_CUDA_GRANULARITY_MINIMUM),
                                        "how memory is divided", ret_err);
         if (status == PW_OK)
-                status = pw_cuda_check(device, driver->cuDeviceGetAttribute(&writes, PW_CUDA_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
-                                                                            device->device),
+                status = pw_cuda_check(device,
+                                       driver->cuDeviceGetAttribute(&writes, PW_CUDA_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
+                                                                    device->device),
                                        "what streams can do", ret_err);
         device->writes = writes;
         return status;
@@ -73,6 +75,7 @@ static enum pw_status find_device(struct pw_exec_device *device, struct pw_error
 
 static enum pw_status open_context(struct pw_exec_device *device, struct pw_error *ret_err)
 {
+        unsigned flags = PW_CUDA_EVENT_BLOCKING_SYNC | PW_CUDA_EVENT_DISABLE_TIMING;
         struct pw_cuda_driver *driver = device->driver;
         enum pw_status status;
 
@@ -87,9 +90,7 @@ static enum pw_status open_context(struct pw_exec_device *device, struct pw_erro
                 status = pw_cuda_check(device, driver->cuStreamCreate(&device->copies, PW_CUDA_STREAM_NON_BLOCKING), "a stream",
                                        ret_err);
         for (uint32_t i = 0; i < PW_CUDA_FLIGHTS && status == PW_OK; i++)
-                status = pw_cuda_check(device, driver->cuEventCreate(&device->flights[i].event, PW_CUDA_EVENT_BLOCKING_SYNC |
-                                                                                                PW_CUDA_EVENT_DISABLE_TIMING),
-                                       "an event", ret_err);
+                status = pw_cuda_check(device, driver->cuEventCreate(&device->flights[i].event, flags), "an event", ret_err);
         return status;
 }
 
@@ -97,7 +98,8 @@ static enum pw_status open_memory(struct pw_exec_device *device, struct pw_error
 {
         struct pw_cuda_driver *driver = device->driver;
         unsigned flags = PW_CUDA_HOST_ALLOC_PORTABLE | PW_CUDA_HOST_ALLOC_DEVICEMAP;
-        enum pw_status status = pw_cuda_check(device, driver->cuMemHostAlloc((void **)&device->page, sizeof *device->page, flags),
+        enum pw_status status = pw_cuda_check(device,
+                                              driver->cuMemHostAlloc((void **)&device->page, sizeof *device->page, flags),
                                               "pinned memory", ret_err);
 
         if (status == PW_OK)
@@ -116,7 +118,8 @@ static enum pw_status open_memory(struct pw_exec_device *device, struct pw_error
 
 static void cuda_close(struct pw_exec_device *device);
 
-static enum pw_status cuda_open(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err)
+static enum pw_status cuda_open(const struct pw_device_params *params, struct pw_exec_device **ret_device,
+                                struct pw_error *ret_err)
 {
         struct pw_exec_device *device = calloc(1, sizeof *device);
         enum pw_status status;
@@ -204,7 +207,7 @@ static struct pw_cuda_words *words_of(struct pw_exec_device *device, uint64_t nu
 
 static unsigned long long words_at(const struct pw_exec_device *device, uint64_t number, size_t offset)
 {
-        return device->page_at + offsetof(struct pw_cuda_page, words) + number % PW_CUDA_FLIGHTS * sizeof(struct pw_cuda_words) + offset;
+        return device->page_at + offsetof(struct pw_cuda_page, words[number % PW_CUDA_FLIGHTS]) + offset;
 }
 
 /* Four outputs at a time. `state`: where the states of the first of them are written; 0: they are set. */
@@ -221,18 +224,18 @@ static enum pw_status guard_four(struct pw_exec_device *device, const struct pw_
                 ends[i] = (uintptr_t)task->outputs[first + i].data + task->outputs[first + i].bytes;
                 rests.bytes[i] = call->rests[first + i];
         }
-        return pw_cuda_launch_own(device, state ? "pw_guard_check_4" : "pw_guard_set_4", (struct pw_cuda_grid){ 1, 32 }, args, ret_err);
+        return pw_cuda_launch_own(device, state ? "pw_guard_check_4" : "pw_guard_set_4", (struct pw_cuda_grid){ 1, 32 }, args,
+                                  ret_err);
 }
 
 static enum pw_status guards(struct pw_exec_device *device, const struct pw_device_call *call, uint64_t number, bool looks,
                              struct pw_error *ret_err)
 {
+        unsigned long long states = words_at(device, number, offsetof(struct pw_cuda_words, guards));
         enum pw_status status = PW_OK;
 
         for (uint32_t i = 0; i < call->task->output_count && status == PW_OK; i += PW_PEER_GUARDED)
-                status = guard_four(device, call, i,
-                                    looks ? words_at(device, number, offsetof(struct pw_cuda_words, guards) + i * sizeof(uint32_t)) : 0,
-                                    ret_err);
+                status = guard_four(device, call, i, looks ? states + i * sizeof(uint32_t) : 0, ret_err);
         return status;
 }
 
@@ -275,7 +278,8 @@ static enum pw_status launch_between(struct pw_exec_device *device, struct pw_cu
         return guards(device, call, number, true, ret_err);
 }
 
-static enum pw_status mark_end(struct pw_exec_device *device, struct pw_cuda_flight *flight, uint64_t number, struct pw_error *ret_err)
+static enum pw_status mark_end(struct pw_exec_device *device, struct pw_cuda_flight *flight, uint64_t number,
+                               struct pw_error *ret_err)
 {
         const struct pw_cuda_driver *driver = device->driver;
         enum pw_status status = PW_OK;
@@ -333,7 +337,7 @@ static void look_at_words(struct pw_exec_device *device, uint64_t number, struct
         uint32_t fault = words->fault;
 
         for (uint32_t i = 0; i < call->task->output_count; i++) {
-                enum pw_guard_state state = words->guards[i] > PW_GUARD_PASSED ? PW_GUARD_PASSED : (enum pw_guard_state)words->guards[i];
+                enum pw_guard_state state = (enum pw_guard_state)pw_min_u64(words->guards[i], PW_GUARD_PASSED);
                 end->output = state > end->guard ? i : end->output;
                 end->guard = state > end->guard ? state : end->guard;
         }

@@ -31,7 +31,7 @@ struct pw_device_params {
         uint64_t apart;            /* emulated: not 0: its memory is not the processor's */
         uint64_t ordinal;          /* cuda: which GPU of the host */
         char library[256];         /* cuda: the driver's, a path or a name; "": the usual one */
-        /* cuda: wake who sleeps on the launching thread's behalf (any thread calls it); end the process, as the device says `how`. */
+        /* cuda: wake the launching thread, where it sleeps (any thread calls it); end the process, as the device says `how`. */
         void (*ring)(void *context);
         void (*lost)(void *context, const char *how) __attribute__((noreturn));
         void *context;
@@ -40,12 +40,12 @@ struct pw_device_params {
 /* A function to be run. All that it points to is the device's until the call has ended. */
 struct pw_device_call {
         const struct pw_function *function;
-        const struct pw_task *task;   /* all but the services, which are the kind's; the function gets a copy, which it may spoil */
+        const struct pw_task *task;   /* all but the services, which are the kind's; the function gets a copy that it may spoil */
         const uint32_t *rests;        /* of each output: the bytes of its room behind it */
         const struct pw_code *codes;  /* of the module that it is of, */
         uint32_t code_count;
         uint64_t serial;              /* which no other load of a module in this process has; not 0 */
-        bool zeroes;                  /* outputs that lie in no input's room are set to 0 first: another tenant may have had theirs */
+        bool zeroes;                  /* outputs in no input's room are set to 0 first: another tenant may have had theirs */
         struct pw_guard guard;        /* is set behind the outputs as the function begins, and looked at when it has ended */
         /* Asked as the function begins, by a device that can ask then: false, it is not run, and ends with PW_OK. NULL: it is. */
         bool (*may_run)(const struct pw_device_call *call);
@@ -78,8 +78,8 @@ struct pw_device_kind {
         /* Has the oldest that is under way ended? Then it is not under way any more, and *ret_end says how. False too where nothing
          * is.   Blocks: for what the function itself takes of this processor. */
         bool (*done)(struct pw_exec_device *device, struct pw_device_end *ret_end);
-        /* When it is worth asking that again, CLOCK_MONOTONIC; UINT64_MAX: nothing is under way; PW_DEVICE_RINGS: params.ring() says
-         * so, once. */
+        /* When it is worth asking that again, CLOCK_MONOTONIC; UINT64_MAX: nothing is under way; PW_DEVICE_RINGS: params.ring()
+         * says so, once. */
         uint64_t (*next_ns)(struct pw_exec_device *device);
         /* `bytes` were moved by a transfer onto the device: account the time that it takes. Blocks: perhaps. */
         void (*moved)(struct pw_exec_device *device, uint64_t bytes);

@@ -36,8 +36,8 @@ struct pw_device_memory {
                               struct pw_error *ret_err);
         void (*unmap)(struct pw_exec_device *device, uint8_t *base, uint64_t bytes);
         enum pw_status (*zero)(struct pw_exec_device *device, uint8_t *to, uint64_t bytes, struct pw_error *ret_err);
-        /* Of a value that is whole, to memory of the processor: it is there at the return.   Blocks: until then, not for what is under
-         * way. */
+        /* Of a value that is whole, to memory of the processor: it is there at the return.   Blocks: until then, not for what is
+         * under way. */
         enum pw_status (*copy_out)(struct pw_exec_device *device, void *to, const uint8_t *from, uint64_t bytes,
                                    struct pw_error *ret_err);
         enum pw_status (*copy_box)(struct pw_exec_device *device, const struct pw_box_move *move, struct pw_error *ret_err);

@@ -23,7 +23,7 @@ transport/stream transport/proof transport
 session
 tools
 END
-loop='daemon effect main'
+loop='calls daemon effect main'
 
 # The place of each file: file, folder. daemon.h has none.
 sources '*.[ch]' | grep '^daemon/' | grep -v '_test\.[ch]$' | awk -v loop=" $loop " '

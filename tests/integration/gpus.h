@@ -7,8 +7,8 @@
 
 struct it_gpus { char folder[64], driver[96]; };
 
-/* A driver with its own configuration: `conf` are lines "key = value" besides those that name kernels, or NULL. Skips the test where
- * the build has no kernels for it (no C++ compiler). it_gpus_done() gives it back. */
+/* A driver with its own configuration: `conf` are lines "key = value" besides those that name kernels, or NULL. Skips the test
+ * where the build has no kernels for it (no C++ compiler). it_gpus_done() gives it back. */
 void it_gpus_init(struct it_gpus *gpus, const char *conf);
 void it_gpus_done(struct it_gpus *gpus);
 

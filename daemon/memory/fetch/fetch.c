@@ -2,7 +2,6 @@
 #include "daemon/memory/fetch/fetch.h"
 
 #include "base/memory.h"
-#include "daemon/client/observer.h"
 #include "daemon/memory/fetch/fetch_private.h"
 #include "daemon/memory/segment.h"
 #include "store/fetched.h"
@@ -84,15 +83,20 @@ static void free_fetch(struct pw_fetch *fetch)
         free(fetch);
 }
 
-static void tell_trace(struct pw_fetch *fetch)
+static void tell(struct pw_fetch *fetch)
 {
         struct pw_daemon *daemon = fetch->daemon;
         char id[PW_ID_TEXT_BYTES];
 
-        daemon->clients.observer->moved(daemon, &(struct pw_moved){
-                .object = pw_id_format(pw_object_id(daemon->store, fetch->object), id), .to = "host memory, to be read",
-                .client = "pathwaysd", .tenant = fetch->tenant->name,
-                .bytes = pw_object_entry(daemon->store, fetch->object)->bytes, .start_us = fetch->since_us, .end_us = pw_now_us() });
+        pw_id_format(pw_object_id(daemon->store, fetch->object), id);
+        daemon->memory.fetched(daemon, &(struct pw_fetched_value){ .object = id, .tenant = fetch->tenant->name,
+                                                                   .bytes = pw_object_entry(daemon->store, fetch->object)->bytes,
+                                                                   .start_us = fetch->since_us, .end_us = pw_now_us() });
+}
+
+void pw_fetches_told(struct pw_daemon *daemon, void (*told)(struct pw_daemon *daemon, const struct pw_fetched_value *value))
+{
+        daemon->memory.fetched = told;
 }
 
 void pw_fetch_end(struct pw_fetch *fetch)
@@ -107,7 +111,7 @@ void pw_fetch_end(struct pw_fetch *fetch)
                 failed = pw_replica_fetched(daemon, fetch->replica, fetch->object, fetch->offsets, &why) != PW_OK;
         fetch->replica = NULL;
         if (!failed)
-                tell_trace(fetch);
+                tell(fetch);
         pw_list_remove(&fetch->link); /* who asks from here on is answered anew */
         pw_store_release(daemon->store, fetch->object, claim, pw_now_us());
         answer_all(fetch, failed ? &why : NULL);
@@ -163,7 +167,8 @@ static struct pw_tenant *tenant_of(struct pw_daemon *daemon, const struct pw_obj
         return pw_segment_get(&daemon->memory, object->segment)->tenant;
 }
 
-static enum pw_status begin(struct pw_daemon *daemon, struct pw_object *object, struct pw_fetch **ret_fetch, struct pw_error *ret_err)
+static enum pw_status begin(struct pw_daemon *daemon, struct pw_object *object, struct pw_fetch **ret_fetch,
+                            struct pw_error *ret_err)
 {
         struct pw_fetches *fetches = fetches_of(daemon);
         struct pw_fetch *fetch = fetches ? calloc(1, sizeof *fetch) : NULL;

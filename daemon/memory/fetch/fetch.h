@@ -27,6 +27,10 @@ void pw_fetch_report(struct pw_dsession *session, uint64_t id, const Pathways__W
 /* Its process has ended: what it was to copy is lost. */
 void pw_fetches_executor_down(struct pw_daemon *daemon, uint32_t device);
 
+/* Who is told of each that was fetched, for traces. */
+struct pw_fetched_value { const char *object, *tenant; uint64_t bytes, start_us, end_us; };
+void pw_fetches_told(struct pw_daemon *daemon, void (*told)(struct pw_daemon *daemon, const struct pw_fetched_value *value));
+
 void pw_fetches_session_end(struct pw_dsession *session);
 uint64_t pw_fetches_next_us(const struct pw_daemon *daemon);
 void pw_fetches_tick(struct pw_daemon *daemon, uint64_t now_us);

@@ -1,5 +1,5 @@
 /* Code that is loaded on the device, and the kernels in it: found by who launches them, kept for the next time. */
-#include "executor/device/cuda/cuda_private.h"
+#include "executor/device/cuda_private.h"
 
 #include "base/list.h"
 #include "base/memory.h"
@@ -74,8 +74,8 @@ static void make_way(struct pw_exec_device *device)
         loaded_free(device, pw_list_first(&device->code->loaded, struct loaded, link));
 }
 
-static enum pw_status say_why(struct pw_exec_device *device, const struct pw_code *code, enum pw_cuda_result result, const char *log,
-                              struct pw_error *ret_err)
+static enum pw_status say_why(struct pw_exec_device *device, const struct pw_code *code, enum pw_cuda_result result,
+                              const char *log, struct pw_error *ret_err)
 {
         struct pw_error why;
 

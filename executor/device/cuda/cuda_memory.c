@@ -1,6 +1,6 @@
-/* The memory of a GPU: an arena of the driver's virtual memory, which others map by its descriptor; copies and reductions by kernels
- * where both arrays are on GPUs, by way of a pinned stage where one is the host's and does not lie in one piece. */
-#include "executor/device/cuda/cuda_private.h"
+/* The memory of a GPU: an arena of the driver's virtual memory, which others map by its descriptor; copies and reductions by
+ * kernels where both arrays are on GPUs, by way of a pinned stage where one is the host's and does not lie in one piece. */
+#include "executor/device/cuda_private.h"
 
 #include "base/memory.h"
 #include "executor/device/cuda/peer.h"
@@ -19,7 +19,8 @@ static enum pw_status cuda_make(struct pw_exec_device *device, uint64_t bytes, i
         unsigned long long handle;
         enum pw_status status;
 
-        status = pw_cuda_check(device, device->driver->cuMemCreate(&handle, pw_round_up(bytes, device->granularity), &allocation, 0),
+        bytes = pw_round_up(bytes, device->granularity);
+        status = pw_cuda_check(device, device->driver->cuMemCreate(&handle, bytes, &allocation, 0),
                                "the memory of the device, --device-memory", ret_err);
         if (status != PW_OK)
                 return status;
@@ -48,7 +49,8 @@ static enum pw_status map_at(struct pw_exec_device *device, unsigned long long a
         unsigned long long handle;
         enum pw_status status;
 
-        status = pw_cuda_check(device, driver->cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)arena->fd, PW_CUDA_HANDLE_FD),
+        status = pw_cuda_check(device, driver->cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)arena->fd,
+                                                                              PW_CUDA_HANDLE_FD),
                                "the memory of a device", ret_err);
         if (status != PW_OK)
                 return status;
@@ -91,7 +93,8 @@ static enum pw_status cuda_zero(struct pw_exec_device *device, uint8_t *to, uint
 {
         if (!bytes)
                 return PW_OK;
-        return pw_cuda_check(device, device->driver->cuMemsetD8Async((uintptr_t)to, 0, bytes, device->launches), "zeroing", ret_err);
+        return pw_cuda_check(device, device->driver->cuMemsetD8Async((uintptr_t)to, 0, bytes, device->launches), "zeroing",
+                             ret_err);
 }
 
 static enum pw_status cuda_copy_out(struct pw_exec_device *device, void *to, const uint8_t *from, uint64_t bytes,
@@ -202,8 +205,9 @@ static enum pw_status cuda_copy_box(struct pw_exec_device *device, const struct 
                                                                                device->launches),
                                      "a copy from the host", ret_err);
         if (one_piece)
-                return pw_cuda_check(device, device->driver->cuMemcpyDtoDAsync((uintptr_t)move->to + to, (uintptr_t)move->from + from,
-                                                                               bytes, device->launches),
+                return pw_cuda_check(device, device->driver->cuMemcpyDtoDAsync((uintptr_t)move->to + to,
+                                                                               (uintptr_t)move->from + from, bytes,
+                                                                               device->launches),
                                      "a copy between devices", ret_err);
         if (!kernel)
                 return pw_error_set(ret_err, PW_UNSUPPORTED, "copies of %s values", pw_dtype_text(move->dtype));

@@ -1,5 +1,5 @@
 /* The thread that waits for the device while the launching thread waits for other things too. */
-#include "executor/device/cuda/cuda_private.h"
+#include "executor/device/cuda_private.h"
 
 static void *watch(void *context)
 {

@@ -6,8 +6,8 @@
  *
  * After a result that sticks nothing more can be done with the device: the process ends, and says in its board what it was.
  */
-#ifndef PW_EXECUTOR_DEVICE_CUDA_CUDA_PRIVATE_H
-#define PW_EXECUTOR_DEVICE_CUDA_CUDA_PRIVATE_H
+#ifndef PW_EXECUTOR_DEVICE_CUDA_PRIVATE_H
+#define PW_EXECUTOR_DEVICE_CUDA_PRIVATE_H
 
 #include "executor/device/cuda/cuda_driver.h"
 #include "executor/device/device.h"
