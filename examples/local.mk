@@ -15,8 +15,8 @@ examples_digits_digits_test_SOURCES = examples/digits/digits.c examples/digits/d
 # Objects of its own: those of the module are made by libtool.
 examples_digits_digits_test_CFLAGS = $(AM_CFLAGS)
 examples_digits_digits_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lm
-dist_check_SCRIPTS += examples/digits/train_test.sh
-TESTS += examples/digits/digits_test examples/digits/train_test.sh
+dist_check_SCRIPTS += examples/digits/train_test.sh examples/digits/cuda_test.sh
+TESTS += examples/digits/digits_test examples/digits/train_test.sh examples/digits/cuda_test.sh
 
 EXTRA_DIST += examples/README.md examples/digits/README.md examples/digits/digits.csv.gz
 
@@ -24,7 +24,7 @@ EXTRA_DIST += examples/README.md examples/digits/README.md examples/digits/digit
 example_data = examples/common/arguments.c examples/common/arguments.h examples/common/data.c examples/common/data.h \
 	examples/common/failure.h examples/common/progress.c examples/common/progress.h
 example_losses = examples/common/losses.c examples/common/losses.h
-EXTRA_DIST += examples/common/daemon.sh
+EXTRA_DIST += examples/common/daemon.sh examples/common/gpus.sh
 
 # examples/cluster
 dist_check_SCRIPTS += examples/cluster/apart_test.sh examples/cluster/train_test.sh

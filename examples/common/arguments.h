@@ -18,6 +18,7 @@ struct argument {
 
 /* What more than one of the programs takes. */
 #define ARGUMENT_DATA(to) { "data", "FILE", "CSV or CSV.gz: features, then a class (digits.csv.gz)", .text = (to) }
+#define ARGUMENT_DEVICE(to) { "device", "KIND", "of devices of KIND: cpu, emulated or cuda (whatever there is)", .text = (to) }
 #define ARGUMENT_SOCKET(to) { "socket", "PATH", "the daemon's socket (where libpathways looks)", .text = (to) }
 
 /* Read the command line; prints help and ends the process where --help is wanted. `arguments` end with one that has no name;

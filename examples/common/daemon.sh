@@ -1,5 +1,5 @@
-# For the tests of the examples, which source it: a private pathwaysd of four emulated devices in two islands, with the modules of the
-# tree; ends with the test. Sets PATHWAYS_SOCKET.
+# For the tests of the examples, which source it: a private pathwaysd of four emulated devices in two islands, or of what $devices
+# says, with the modules of the tree; ends with the test. Sets PATHWAYS_SOCKET.
 # shellcheck shell=sh source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
 
@@ -8,8 +8,8 @@ trap '[ -z "$pid" ] || kill "$pid"; wait; rm -rf "$work"' EXIT
 mkfifo "$work/ready"
 "$PW_BUILD/daemon/pathwaysd" --run-dir "$work/run" --state-dir "$work/state" --executor "$PW_BUILD/executor/pathways-executor" \
         --modules "$PW_BUILD/executor/.libs" --modules "$PW_BUILD/examples/digits/.libs" --modules "$PW_BUILD/examples/kmeans/.libs" \
-        --modules "$PW_BUILD/examples/tensor/.libs" --modules "$PW_BUILD/examples/pipeline/.libs" --devices emulated:4 --islands 2 \
-        --host-memory 512MiB --device-memory 32MiB --ready-fd 3 3>"$work/ready" 2>"$work/log" &
+        --modules "$PW_BUILD/examples/tensor/.libs" --modules "$PW_BUILD/examples/pipeline/.libs" --devices "${devices:-emulated:4}" --islands 2 \
+        ${driver:+--cuda-driver "$driver"} --host-memory 512MiB --device-memory 32MiB --ready-fd 3 3>"$work/ready" 2>"$work/log" &
 pid=$!
 if ! read -r line <"$work/ready"; then
         : "${line=}"

@@ -8,6 +8,7 @@ void options_read(int argc, char **argv, struct options *ret)
         static const char purpose[] = "Trains a classifier of hand-written digits on the pathwaysd of this host.";
         const struct argument arguments[] = {
                 { "devices", "N", "spread each batch over N devices (1)", .number = &ret->devices, .least = 1, .most = 1 << 20 },
+                ARGUMENT_DEVICE(&ret->device),
                 { "islands", "N", "of N islands (0: as few as possible)", .number = &ret->islands, .most = 1 << 20 },
                 { "epochs", "N", "go N times over the rows (100)", .number = &ret->epochs, .least = 1, .most = 1 << 24 },
                 { "hidden", "N", "a hidden layer of N units (0: softmax regression)", .number = &ret->hidden, .most = 1 << 20 },

@@ -9,7 +9,7 @@ struct options {
         uint32_t devices, islands, epochs, hidden, batch;
         uint64_t seed;
         float rate;
-        const char *data, *loss_file, *socket;
+        const char *data, *device, *loss_file, *socket;
 };
 
 /* Fills *ret, or prints help or what is wrong and ends the process. */

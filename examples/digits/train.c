@@ -113,7 +113,8 @@ static enum pw_status put_weights(struct training *t, struct pw_error *err)
 
 static enum pw_status begin(struct training *t, struct pw_error *err)
 {
-        struct pw_slice_params slice = { .device_count = t->options.devices, .island_count = t->options.islands };
+        struct pw_slice_params slice = { .device_count = t->options.devices, .island_count = t->options.islands,
+                                          .kind = t->options.device };
         uint64_t peak = 0;
         enum pw_status status = prepare(t, err);
 

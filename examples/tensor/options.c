@@ -12,6 +12,7 @@ void options_read(int argc, char **argv, struct options *ret)
                   .most = 1 << 10 },
                 { "tensor-devices", "N", "columns of the mesh: units are split over them (1)", .number = &ret->tensor_devices,
                   .least = 1, .most = 1 << 10 },
+                ARGUMENT_DEVICE(&ret->device),
                 { "islands", "N", "spread the mesh over N islands (0: as few as possible)", .number = &ret->islands,
                   .most = 1 << 20 },
                 { "epochs", "N", "go N times over the rows (30)", .number = &ret->epochs, .least = 1, .most = 1 << 24 },

@@ -8,7 +8,7 @@
 struct options {
         uint32_t data_devices, tensor_devices, islands, epochs, hidden, batch;
         float rate;
-        const char *data, *loss_file, *socket;
+        const char *data, *device, *loss_file, *socket;
 };
 
 /* Fills *ret, or prints help or what is wrong and ends the process. */

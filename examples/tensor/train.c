@@ -140,7 +140,7 @@ static enum pw_status put_weights(struct training *t, struct pw_error *err)
 static enum pw_status begin(struct training *t, struct pw_error *err)
 {
         uint32_t rows = t->options.data_devices, columns = t->options.tensor_devices;
-        struct pw_slice_params slice = { .device_count = rows * columns, .mesh = { rows, columns },
+        struct pw_slice_params slice = { .device_count = rows * columns, .mesh = { rows, columns }, .kind = t->options.device,
                                          .island_count = t->options.islands };
         uint64_t peak = 0;
         enum pw_status status = prepare(t, err);

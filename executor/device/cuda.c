@@ -103,8 +103,8 @@ static enum pw_status open_memory(struct pw_exec_device *device, struct pw_error
                                               "pinned memory", ret_err);
 
         if (status == PW_OK)
-                status = pw_cuda_check(device, driver->cuMemHostGetDevicePointer(&device->page_at, device->page, 0), "pinned memory",
-                                       ret_err);
+                status = pw_cuda_check(device, driver->cuMemHostGetDevicePointer(&device->page_at, device->page, 0),
+                                       "pinned memory", ret_err);
         if (status == PW_OK)
                 memset(device->page, 0, sizeof *device->page);
         if (status == PW_OK)
@@ -127,6 +127,7 @@ static enum pw_status cuda_open(const struct pw_device_params *params, struct pw
         if (!device)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
         device->params = *params;
+        device->first = 1;
         device->services = (struct pw_task_services){ pw_cuda_service_sleep, pw_cuda_service_launch, pw_cuda_service_copy };
         status = load_driver(device, ret_err);
         if (status == PW_OK)
