@@ -145,7 +145,8 @@ static void cap_memory(struct pw_daemon *daemon, const struct pw_limits *limits)
 static enum pw_status size_memory(struct pw_daemon *daemon, uint64_t *ret_reserved, struct pw_error *ret_err)
 {
         struct pw_settings *settings = &daemon->settings;
-        uint64_t reserved = settings->device_memory * daemon->device_count;
+        uint32_t count = pw_settings_in_host(settings);
+        uint64_t reserved;
         struct pw_limits limits;
         char has[16], needs[16];
         enum pw_status status = pw_limits_read("", &limits, ret_err);
@@ -159,11 +160,11 @@ static enum pw_status size_memory(struct pw_daemon *daemon, uint64_t *ret_reserv
                                     pw_size_format(settings->host_memory, has), pw_size_format(limits.available_bytes, needs));
         cap_memory(daemon, &limits);
         settings->host_memory &= ~UINT64_C(4095);
-        if (reserved / daemon->device_count != settings->device_memory || reserved + PW_MIB > settings->host_memory)
+        if (!pw_mul_ok(settings->device_memory, count, &reserved) || reserved + PW_MIB > settings->host_memory)
                 return pw_error_set(ret_err, PW_NO_SPACE,
                                     "host memory of %s does not hold %u devices of %s each: raise --host-memory or lower "
                                     "--device-memory%s%s",
-                                    pw_size_format(settings->host_memory, has), daemon->device_count,
+                                    pw_size_format(settings->host_memory, has), count,
                                     pw_size_format(settings->device_memory, needs), daemon->memory.capped[0] ? ": " : "",
                                     daemon->memory.capped);
         *ret_reserved = reserved;

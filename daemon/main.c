@@ -45,6 +45,7 @@ int main(int argc, char **argv)
         }
         pw_daemon_run(daemon);
         refused = daemon->carried.refused;
+        err = daemon->children.refused;
         pw_daemon_free(daemon);
-        return refused;
+        return err.status == PW_OK ? refused : fail(&err);
 }

@@ -427,6 +427,33 @@ static enum pw_status open_device(struct pw_attached *attached, const char *text
         return params->kind->open(&options.params, &params->handle, ret_err);
 }
 
+/* The daemon is told, either way. */
+static enum pw_status bring_up(struct pw_attached *attached, const char *options, struct pw_error *ret_err)
+{
+        Pathways__Wire__DeviceUp body = PATHWAYS__WIRE__DEVICE_UP__INIT;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        enum pw_status status = open_device(attached, options, ret_err), told;
+        struct pw_answer answer;
+        struct pw_error err;
+        char name[64] = "";
+
+        if (status == PW_OK)
+                status = arena_open(attached, ret_err);
+        if (status == PW_OK)
+                attached->params.kind->name_of(attached->params.handle, name, sizeof name);
+        body.status = status;
+        body.text = status == PW_OK ? (char *)(uintptr_t)"" : ret_err->text;
+        body.name = name;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_DEVICE_UP;
+        request.device_up = &body;
+        told = pw_connection_call(attached->connection, &request, &answer, &err);
+        if (told == PW_OK)
+                pw_answer_done(&answer);
+        else if (status == PW_OK)
+                *ret_err = err;
+        return status == PW_OK ? told : status;
+}
+
 enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attached, struct pw_error *ret_err)
 {
         struct pw_attached *attached = calloc(1, sizeof *attached);
@@ -450,9 +477,7 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
         attached->params.device = device;
         status = map_boards(attached, &welcome, ret_err);
         if (status == PW_OK)
-                status = open_device(attached, welcome.reply->welcome->device_options, ret_err);
-        if (status == PW_OK)
-                status = arena_open(attached, ret_err);
+                status = bring_up(attached, welcome.reply->welcome->device_options, ret_err);
         pw_answer_done(&welcome);
         if (status != PW_OK)
                 pw_detach(attached);

@@ -363,12 +363,34 @@ enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uin
         if (child->session)
                 return pw_error_set(ret_err, PW_INVALID, "the executor has attached already");
         child->session = session;
-        child->state = PW_CHILD_READY;
         if (executor)
-                pw_scheduler_device_up(daemon->scheduler, device, pw_now_us());
-        else
-                daemon->children.calls->describer_up(daemon, session);
+                return PW_OK; /* its device is to be opened yet */
+        child->state = PW_CHILD_READY;
+        daemon->children.calls->describer_up(daemon, session);
         return PW_OK;
+}
+
+void pw_child_up(struct pw_daemon *daemon, uint32_t device, const char *name)
+{
+        struct pw_child *child = &daemon->children.all[device];
+
+        if (child->state != PW_CHILD_STARTING)
+                return;
+        child->state = PW_CHILD_READY;
+        snprintf(child->device_name, sizeof child->device_name, "%s", name);
+        for (char *at = child->device_name; *at; at++)
+                *at = isprint((unsigned char)*at) ? *at : '?';
+        pw_scheduler_device_up(daemon->scheduler, device, pw_now_us());
+}
+
+void pw_child_not_up(struct pw_daemon *daemon, uint32_t device, const struct pw_error *err)
+{
+        pw_log(&daemon->log, PW_LOG_ERROR, "device cannot be opened device=h%u:%u status=%s reason=\"%s\"", daemon->host, device,
+               pw_status_name(err->status), err->text);
+        if (daemon->phase != PW_STARTING)
+                return; /* it is tried again */
+        pw_error_set(&daemon->children.refused, err->status, "device h%u:%u: %s", daemon->host, device, err->text);
+        daemon->phase = PW_STOPPING;
 }
 
 /* Without its socket it is of no use: it ends itself, or is made to; its exit does the rest. */

@@ -1,7 +1,8 @@
 /* Children: one executor per device and the describing executor; started, restarted with back-off, killed over a limit. Each is a
  * group of processes of its own, with what its functions start, and they end together.
  *
- * States: STARTING (spawned, not attached) -> READY (attached) -> DEAD (exited) -> STARTING again, at once or after the back-off.
+ * States: STARTING (spawned) -> READY (attached, its device is open) -> DEAD (exited) -> STARTING again, at once or after the
+ * back-off. A device that cannot be opened when the daemon starts ends the daemon.
  * The first crash restarts at once; from the second in a row on there is a delay, doubled each time.
  */
 #ifndef PW_DAEMON_CHILD_CHILD_H
@@ -29,6 +30,7 @@ struct pw_child {
         enum pw_status kill_status;
         /* executors */
         struct pw_child_arena { int mailbox, theirs, fd; } arena; /* arena.c; -1: none */
+        char device_name[64];       /* as its driver calls it; "": it has none */
         int board_fd, board_ro_fd;
         struct pw_device_board *board;
         uint32_t island;
@@ -59,6 +61,9 @@ bool pw_children_ready(const struct pw_daemon *daemon);
 PW_MUST_CHECK enum pw_status pw_child_attached(struct pw_dsession *session, bool executor, uint32_t device,
                                                struct pw_error *ret_err);
 void pw_child_detached(struct pw_dsession *session);
+/* The executor of `device` has opened it, and its driver calls it `name`; or it could not, as `err` says. */
+void pw_child_up(struct pw_daemon *daemon, uint32_t device, const char *name);
+void pw_child_not_up(struct pw_daemon *daemon, uint32_t device, const struct pw_error *err);
 /* The process of `device` maps the segment; 0: none. Returns how many of those that it mapped are no more, and which: to be told
  * with the answer, good until the next call. */
 uint32_t pw_child_maps(struct pw_daemon *daemon, uint32_t device, uint32_t segment, uint32_t **ret_gone);

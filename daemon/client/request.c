@@ -143,6 +143,20 @@ static void take_arena(struct pw_dsession *session, const Pathways__Wire__Reques
         pw_session_reply(session, request->id, &reply, &of->fd, 1);
 }
 
+static void take_device_up(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        const Pathways__Wire__DeviceUp *up = request->device_up;
+        struct pw_error err;
+
+        if (!up->status) {
+                pw_child_up(session->daemon, session->device, up->name);
+        } else {
+                pw_error_set(&err, pw_status_told(up->status), "%s", up->text);
+                pw_child_not_up(session->daemon, session->device, &err);
+        }
+        pw_session_reply_ok(session, request->id);
+}
+
 static void take_fetched(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         pw_fetch_report(session, request->id, request->fetch_report);
@@ -286,6 +300,7 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_FREEZE, CLIENT | WORK, take_freeze },
         { PATHWAYS__WIRE__REQUEST__BODY_SEGMENT, CLIENT | CHILD, take_segment },
         { PATHWAYS__WIRE__REQUEST__BODY_ARENA, 1u << PW_ROLE_EXECUTOR, take_arena },
+        { PATHWAYS__WIRE__REQUEST__BODY_DEVICE_UP, 1u << PW_ROLE_EXECUTOR, take_device_up },
         { PATHWAYS__WIRE__REQUEST__BODY_FETCH_REPORT, 1u << PW_ROLE_EXECUTOR, take_fetched },
         { PATHWAYS__WIRE__REQUEST__BODY_LANE_END, CLIENT, take_lane_end },
         { PATHWAYS__WIRE__REQUEST__BODY_LEAVE, CLIENT, take_leave },

@@ -159,6 +159,7 @@ static void device_row(void *context, const struct pw_device_row *row)
                 return;
         pw_rows_text(rows, "device", "h%u:%u", lister->daemon->host, row->device);
         pw_rows_text(rows, "kind", "%s", row->kind);
+        pw_rows_text(rows, "name", "%s", child->device_name);
         pw_rows_number(rows, "island", row->island);
         pw_rows_text(rows, "state", "%s", state_text(child, lister->now_us));
         if (child->state != PW_CHILD_DEAD)

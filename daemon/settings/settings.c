@@ -208,6 +208,7 @@ static enum pw_status add_device(struct pw_settings *settings, const char *name,
         kinds->of[kinds->count].ordinal = ordinal;
         kinds->of[kinds->count].apart = !strcmp(kinds->of[kinds->count].name, "cuda") ||
                                         (settings->emulated_apart && !strcmp(kinds->of[kinds->count].name, "emulated"));
+        kinds->of[kinds->count].in_host = strcmp(kinds->of[kinds->count].name, "cuda") != 0;
         kinds->count++;
         return PW_OK;
 }
@@ -253,6 +254,15 @@ static enum pw_status add_devices(struct pw_settings *settings, const struct dev
         for (unsigned long i = 0; i < count && status == PW_OK; i++)
                 status = add_device(settings, word->text, name_length, (uint32_t)i, ret_err);
         return status;
+}
+
+uint32_t pw_settings_in_host(const struct pw_settings *settings)
+{
+        uint32_t count = 0;
+
+        for (uint32_t i = 0; i < settings->kinds.count; i++)
+                count += settings->kinds.of[i].in_host;
+        return count;
 }
 
 uint64_t pw_settings_apart(const struct pw_settings *settings)

@@ -8,8 +8,8 @@
 #include "plane/board/board.h"
 
 /* The devices of a host, and the kind of each: "emulated:4,cpu:2" are six, numbered so. apart: the processor does not read its
- * memory. ordinal: which of its kind it is on the host: "cuda@0,2". */
-struct pw_device_kinds { uint32_t count; struct { char name[16]; bool apart; uint32_t ordinal; } of[PW_DEVICES_MAX]; };
+ * memory. in_host: that lies in the host's. ordinal: which of its kind it is on the host: "cuda@0,2". */
+struct pw_device_kinds { uint32_t count; struct { char name[16]; bool apart, in_host; uint32_t ordinal; } of[PW_DEVICES_MAX]; };
 
 struct pw_settings {
         const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;
@@ -31,6 +31,8 @@ extern const struct pw_options pw_settings_options;
 PW_MUST_CHECK enum pw_status pw_settings_load(struct pw_settings *settings, int argc, char **argv, struct pw_error *ret_err);
 /* Devices whose memory the processor does not read. */
 uint64_t pw_settings_apart(const struct pw_settings *settings);
+/* How many have their memory in the host's. */
+uint32_t pw_settings_in_host(const struct pw_settings *settings);
 void pw_settings_done(struct pw_settings *settings);
 
 /* Errors: PW_INVALID. */

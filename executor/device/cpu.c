@@ -33,6 +33,13 @@ static enum pw_status cpu_open(const struct pw_device_params *params, struct pw_
 
 static void cpu_close(struct pw_exec_device *device) { free(device); }
 
+static void cpu_name_of(const struct pw_exec_device *device, char *text, size_t text_bytes)
+{
+        (void)device;
+        (void)text_bytes;
+        text[0] = 0;
+}
+
 static uint32_t cpu_caps(const struct pw_exec_device *device)
 {
         (void)device;
@@ -89,6 +96,7 @@ const struct pw_device_kind pw_device_cpu = {
         .about = "a share of the host's processor",
         .open = cpu_open,
         .close = cpu_close,
+        .name_of = cpu_name_of,
         .caps = cpu_caps,
         .memory = cpu_memory,
         .launch = cpu_launch,

@@ -181,6 +181,13 @@ static void cuda_close(struct pw_exec_device *device)
         free(device);
 }
 
+static void cuda_name_of(const struct pw_exec_device *device, char *text, size_t text_bytes)
+{
+        if (device->driver->cuDeviceGetName(text, (int)text_bytes, device->device) != PW_CUDA_SUCCESS)
+                text[0] = 0;
+        text[text_bytes - 1] = 0;
+}
+
 static uint32_t cuda_caps(const struct pw_exec_device *device)
 {
         (void)device;
@@ -395,6 +402,7 @@ const struct pw_device_kind pw_device_cuda = {
         .about = "a GPU of NVIDIA",
         .open = cuda_open,
         .close = cuda_close,
+        .name_of = cuda_name_of,
         .caps = cuda_caps,
         .memory = cuda_memory,
         .launch = cuda_launch,

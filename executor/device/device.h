@@ -69,6 +69,8 @@ struct pw_device_kind {
          * Errors: PW_NOT_FOUND (no such device on this host), PW_NO_MEMORY, PW_SYSTEM. */
         enum pw_status (*open)(const struct pw_device_params *params, struct pw_exec_device **ret_device, struct pw_error *ret_err);
         void (*close)(struct pw_exec_device *device); /* what is under way is dropped */
+        /* As its driver calls it; "": nobody does. */
+        void (*name_of)(const struct pw_exec_device *device, char *text, size_t text_bytes);
         uint32_t (*caps)(const struct pw_exec_device *device); /* enum pw_device_caps, of this one, as it was opened */
         const struct pw_device_memory *(*memory)(const struct pw_exec_device *device); /* likewise */
         /* Run a function: this device's work in a gang, behind all that was launched before. SYNCHRONOUS: PW_OK, it has run, and

@@ -124,6 +124,13 @@ static void emulated_close(struct pw_exec_device *device)
         free(device);
 }
 
+static void emulated_name_of(const struct pw_exec_device *device, char *text, size_t text_bytes)
+{
+        (void)device;
+        (void)text_bytes;
+        text[0] = 0;
+}
+
 static uint32_t emulated_caps(const struct pw_exec_device *device)
 {
         return (device->launch_delay_ns ? 0 : PW_DEVICE_SYNCHRONOUS) | (device->is_apart ? PW_DEVICE_APART : 0);
@@ -243,6 +250,7 @@ const struct pw_device_kind pw_device_emulated = {
         .about = "a device with a capacity, a launch delay and a copy bandwidth of its own",
         .open = emulated_open,
         .close = emulated_close,
+        .name_of = emulated_name_of,
         .caps = emulated_caps,
         .memory = emulated_memory,
         .launch = emulated_launch,

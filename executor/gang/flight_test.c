@@ -22,6 +22,10 @@ static enum pw_status spy_open(const struct pw_device_params *params, struct pw_
         return PW_OK;
 }
 static void spy_close(struct pw_exec_device *device) { free(device); }
+static void spy_name_of(const struct pw_exec_device *device, char *text, size_t text_bytes)
+{
+        (void)device, (void)text, (void)text_bytes;
+}
 static uint32_t spy_caps(const struct pw_exec_device *device)
 {
         (void)device;
@@ -69,8 +73,8 @@ static void spy_not_before(struct pw_exec_device *device, uint64_t ns) { (void)d
 static void spy_idle(struct pw_exec_device *device) { assert_int_equal(device->count, 0); }
 
 static const struct pw_device_kind spying = { .name = "spying", .about = "does what it is told to", .open = spy_open,
-                                              .close = spy_close, .caps = spy_caps, .memory = spy_memory, .launch = spy_launch,
-                                              .done = spy_done, .next_ns = spy_next_ns, .moved = spy_moved,
+                                              .close = spy_close, .name_of = spy_name_of, .caps = spy_caps, .memory = spy_memory,
+                                              .launch = spy_launch, .done = spy_done, .next_ns = spy_next_ns, .moved = spy_moved,
                                               .ended_ns = spy_ended_ns, .not_before = spy_not_before, .idle = spy_idle };
 
 /* --- what tests share -------------------------------------------------------------------------------------------------------- */

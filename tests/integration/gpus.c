@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 static const char *const libraries[] = { "tests/kernels/libpw_fake_kernels.so", "tests/kernels/libdigits_fake_kernels.so",
-                                         "tests/kernels/libtensor_fake_kernels.so" };
+                                         "tests/kernels/libtensor_fake_kernels.so",
+                                         "tests/kernels/libgpu_fake_kernels.so" };
 
 static void write_conf(const struct it_gpus *gpus, const char *conf)
 {

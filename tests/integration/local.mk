@@ -275,7 +275,7 @@ integration_tests += tests/integration/work/transfers_test
 tests_integration_work_transfers_test_SOURCES = tests/integration/work/transfers_test.c $(integration_sources)
 tests_integration_work_transfers_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/cuda_test
-tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c tests/integration/gpus.c tests/integration/gpus.h \
+tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c tests/integration/gpus.c tests/integration/gpus.h $(integration_scene) \
 	$(integration_folder) $(integration_sources)
 tests_integration_work_cuda_test_LDADD = $(integration_libraries)
 
@@ -296,6 +296,10 @@ TESTS += $(integration_tests)
 check_LTLIBRARIES += tests/integration/modules/parts.la
 tests_integration_modules_parts_la_SOURCES = tests/integration/modules/parts.c
 tests_integration_modules_parts_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
+# One whose kernels go wrong.
+check_LTLIBRARIES += tests/integration/modules/gpu.la
+tests_integration_modules_gpu_la_SOURCES = tests/integration/modules/gpu.c
+tests_integration_modules_gpu_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
 # One that tests build again, as it were.
 check_LTLIBRARIES += tests/integration/modules/stamped.la
 tests_integration_modules_stamped_la_SOURCES = tests/integration/modules/stamped.c

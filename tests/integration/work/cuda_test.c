@@ -1,6 +1,7 @@
 /* Programs over GPUs, by the fake driver. */
 #include "tests/integration/folder.h"
 #include "tests/integration/gpus.h"
+#include "tests/integration/scene.h"
 #include "tests/integration/trace.h"
 
 #include "base/memory.h"
@@ -61,9 +62,92 @@ static void a_program(void **state)
         end(host);
 }
 
+/* --- what goes wrong -------------------------------------------------------------------------------------------------------- */
+
+/* One call of `function` on one device. */
+static struct pw_future *call_once(struct it_host *host, struct pw_slice *slice, const char *function)
+{
+        struct pw_program *program = pw_program_new(host->session, "test/wrong");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(12), PW_BROADCAST, 0);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(12), 1), *result;
+
+        pw_result(program, pw_call(program, slice, function, PW_ARGS(value), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(input), &result, IT_ERR));
+        pw_unref(input);
+        pw_program_free(program);
+        return result;
+}
+
+/* The device goes on. */
+static void expect_alive(struct it_host *host, struct pw_slice *slice)
+{
+        static const double expected[] = { 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24 };
+        struct pw_program *program = pw_program_new(host->session, "test/right");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(12), PW_BROADCAST, 0);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(12), 1), *result;
+
+        pw_result(program, pw_call(program, slice, "pw/add", PW_ARGS(value, value), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(input), &result, IT_ERR));
+        it_expect_f64(result, expected, 12);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+}
+
+/* Each is an error that names device, function and what was wrong; what ends a device ends it for what lay there alone, and the next
+ * executor finds its memory again. */
+static void calls_that_go_wrong(void **state)
+{
+        static const struct { const char *function, *texts; enum pw_status status; } cases[] = {
+                { "gpu/fault", "gpu/fault|h0:0|the second fault", PW_FAILED },
+                { "gpu/unnamed", "gpu/unnamed|h0:0|fault 9", PW_FAILED },
+                { "gpu/refuse", "gpu/refuse|h0:0|shard 0 will not", PW_FAILED },
+                { "gpu/spill", "gpu/spill|h0:0|output 0 is 96 bytes here", PW_OVERRUN },
+                { "gpu/beyond", "gpu/beyond|h0:0|the device is lost", PW_OVERRUN },
+                { "gpu/lost", "gpu/lost|h0:0|no kernel gpu_nowhere", PW_BAD_MODULE },
+                { "gpu/ahead", "gpu/ahead|h0:0|tomorrow|older architecture", PW_BAD_MODULE },
+                { "gpu/trap", "gpu/trap|h0:0|LAUNCH_FAILED", PW_CRASHED },
+                { "gpu/hang", "gpu/hang|h0:0|300 ms", PW_TIME_LIMIT },
+        };
+        struct it_host *host = begin(state, "cuda:1", "1", "trap = gpu_trap\nhang = gpu_hang\n");
+        struct pw_slice *slice = slice_of(host, 1);
+
+        for (size_t i = 0; i < pw_array_count(cases); i++) {
+                struct pw_future *result = call_once(host, slice, cases[i].function);
+
+                it_fails_with(result, cases[i].status, cases[i].texts);
+                pw_unref(result);
+                expect_alive(host, slice);
+        }
+        pw_slice_close(slice);
+        end(host);
+}
+
+static void hosts_without(void **state)
+{
+        static const struct { const char *devices, *conf, *texts; } cases[] = {
+                { "cuda@7", NULL, "there is no GPU 7 on this host: it has 4" },
+                { "cuda:1", "driver = 11000\n", "too old|11.0|12.0" },
+                { "cuda:1", "capacity = 4194304\n", "memory" },
+        };
+        struct it_host *host = *state;
+
+        for (size_t i = 0; i < pw_array_count(cases); i++) {
+                it_gpus_init(&gpus, cases[i].conf);
+                it_refuses_to_start(host, IT_ARGS("--devices", cases[i].devices, "--cuda-driver", gpus.driver, "--host-memory",
+                                                  "64MiB", "--device-memory", "8MiB"), cases[i].texts);
+                it_gpus_done(&gpus);
+        }
+        it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", "/nowhere/libcuda.so.1", "--host-memory", "64MiB"),
+                            "/nowhere/libcuda.so.1");
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program) };
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(calls_that_go_wrong),
+                                            IT_FOLDER_TEST(hosts_without) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
