@@ -1,0 +1,289 @@
+/* What every memory of a device keeps: boxes are copied and reduced as the processor does it, from its memory and from the device's,
+ * bytes come out as they are there, an arena is zeroed, and is the same for who maps it by its descriptor, after its maker, too.
+ * GPUs are those of the fake driver.
+ */
+#include "base/memory.h"
+#include "executor/device/device.h"
+#include "executor/device/memory_apart.h"
+#include "tests/integration/gpus.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ARENA_BYTES (UINT64_C(16) << 20)
+#define ROOM_BYTES (UINT64_C(1) << 20)
+
+static struct it_gpus gpus;
+
+/* One device, with an arena of its own where it has such, else with memory of this process. */
+struct site {
+        const struct pw_device_kind *kind;
+        struct pw_exec_device *device;
+        const struct pw_device_memory *memory;
+        bool apart;
+        int fd;
+        uint8_t *base;
+};
+
+static void no_ring(void *context) { (void)context; }
+__attribute__((noreturn)) static void lost(void *context, const char *how)
+{
+        (void)context;
+        fail_msg("the device is lost: %s", how);
+        abort();
+}
+
+/* False: it is not on this host. */
+static bool site_open(struct site *site, const struct pw_device_kind *kind, uint64_t apart)
+{
+        struct pw_device_params params = { .apart = apart, .ring = no_ring, .lost = lost };
+        struct pw_error err;
+
+        *site = (struct site){ .kind = kind, .fd = -1 };
+        if (!strcmp(kind->name, "cuda"))
+                snprintf(params.library, sizeof params.library, "%s", gpus.driver);
+        if (kind->open(&params, &site->device, &err) != PW_OK)
+                fail_msg("%s: %s", kind->name, err.text);
+        site->memory = kind->memory(site->device);
+        site->apart = kind->caps(site->device) & PW_DEVICE_APART;
+        if (!site->apart) {
+                site->base = calloc(1, ARENA_BYTES);
+                return site->base != NULL;
+        }
+        assert_int_equal(site->memory->make(site->device, ARENA_BYTES, &site->fd, &err), PW_OK);
+        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, true, ARENA_BYTES }, &site->base, &err), PW_OK);
+        return true;
+}
+
+static void site_close(struct site *site)
+{
+        if (site->apart)
+                site->memory->unmap(site->device, site->base, ARENA_BYTES);
+        else
+                free(site->base);
+        if (site->fd >= 0)
+                close(site->fd);
+        site->kind->close(site->device);
+}
+
+/* Each memory that there is: of cpu, of emulated devices that are read and that are not, of a GPU. */
+static void each_memory(void (*check)(struct site *site))
+{
+        const struct pw_device_kind *kind;
+        struct site site;
+
+        for (uint32_t i = 0; (kind = pw_device_kind_at(i)); i++)
+                for (uint64_t apart = 0; apart <= !strcmp(kind->name, "emulated"); apart++)
+                        if (site_open(&site, kind, apart)) {
+                                check(&site);
+                                site_close(&site);
+                        }
+}
+
+static void read_out(const struct site *site, void *to, uint64_t offset, uint64_t bytes)
+{
+        struct pw_error err;
+
+        assert_int_equal(site->memory->settle(site->device, &err), PW_OK);
+        assert_int_equal(site->memory->copy_out(site->device, to, site->base + offset, bytes, &err), PW_OK);
+}
+
+/* --- boxes -------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t seed;
+static uint32_t below(uint32_t bound)
+{
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        return (uint32_t)((seed >> 33) % bound);
+}
+
+/* A part of both; each array has up to two elements more on either side of an axis. */
+struct boxes { struct pw_box to, from, part; };
+static void random_boxes(struct boxes *boxes, uint32_t most)
+{
+        uint32_t rank = below(4);
+
+        *boxes = (struct boxes){ .to.rank = rank, .from.rank = rank, .part.rank = rank };
+        for (uint32_t i = 0; i < rank; i++) {
+                struct pw_box *both[] = { &boxes->to, &boxes->from };
+
+                boxes->part.start[i] = 3;
+                boxes->part.size[i] = 1 + below(most);
+                for (uint32_t b = 0; b < 2; b++) {
+                        both[b]->start[i] = 3 - below(3);
+                        both[b]->size[i] = 3 - both[b]->start[i] + boxes->part.size[i] + below(3);
+                }
+        }
+}
+
+static void put(struct site *site, uint64_t offset, const void *from, uint64_t bytes)
+{
+        struct pw_box all = { .rank = 1, .size = { bytes } };
+        struct pw_error err;
+
+        assert_int_equal(site->memory->copy_box(site->device, &(struct pw_box_move){ site->base + offset, from, &all, &all, &all, PW_U8,
+                                                                                     true }, &err), PW_OK);
+}
+
+/* Copied and reduced where they lie, against the same by the processor. */
+static void check_move(struct site *site, bool from_host, bool reduces)
+{
+        static const enum pw_dtype dtypes[] = { PW_U8, PW_I32, PW_F32, PW_F64, PW_F16, PW_BF16, PW_I64 };
+        static const enum pw_op ops[] = { PW_SUM, PW_MAX, PW_MIN };
+        enum pw_dtype dtype = dtypes[below(pw_array_count(dtypes))];
+        enum pw_op op = ops[below(pw_array_count(ops))];
+        size_t element = pw_dtype_bytes(dtype);
+        struct boxes boxes;
+        struct pw_error err;
+        uint64_t to_bytes, from_bytes;
+        uint8_t *to, *from, *seen;
+
+        random_boxes(&boxes, 9);
+        to_bytes = pw_box_elements(&boxes.to) * element;
+        from_bytes = pw_box_elements(&boxes.from) * element;
+        to = malloc(to_bytes);
+        from = malloc(from_bytes);
+        seen = malloc(to_bytes);
+        for (uint64_t i = 0; i < to_bytes; i++)
+                to[i] = (uint8_t)below(60); /* no NaN of any of them */
+        for (uint64_t i = 0; i < from_bytes; i++)
+                from[i] = (uint8_t)below(60);
+        put(site, 0, to, to_bytes);
+        put(site, ROOM_BYTES, from, from_bytes);
+        struct pw_box_move move = { site->base, from_host ? from : site->base + ROOM_BYTES, &boxes.to, &boxes.from, &boxes.part, dtype,
+                                    from_host };
+        if (reduces) {
+                assert_int_equal(site->memory->reduce_box(site->device, &move, op, &err), PW_OK);
+                assert_int_equal(pw_box_reduce(to, &boxes.to, from, &boxes.from, &boxes.part, dtype, op), PW_OK);
+        } else {
+                assert_int_equal(site->memory->copy_box(site->device, &move, &err), PW_OK);
+                pw_box_copy(to, &boxes.to, from, &boxes.from, &boxes.part, element);
+        }
+        read_out(site, seen, 0, to_bytes);
+        assert_memory_equal(seen, to, to_bytes);
+        free(to);
+        free(from);
+        free(seen);
+}
+
+static void check_boxes(struct site *site)
+{
+        for (uint32_t i = 0; i < 120; i++)
+                check_move(site, i & 1, i & 2);
+}
+
+/* More than goes by a stage at once, in rows with gaps. */
+#define ROWS 3000u
+#define COLUMNS 2000u
+#define LARGE_BYTES (ROWS * COLUMNS)
+
+static void check_large(struct site *site)
+{
+        struct pw_box all = { .rank = 2, .size = { ROWS, COLUMNS } }, part = { .rank = 2, .size = { ROWS, COLUMNS - 1 } };
+        uint8_t *from = malloc(LARGE_BYTES), *seen = malloc(LARGE_BYTES), *to = site->base + 8 * ROOM_BYTES;
+        struct pw_error err;
+
+        for (uint32_t i = 0; i < LARGE_BYTES; i++)
+                from[i] = (uint8_t)(i * 7 + i / COLUMNS);
+        put(site, ROOM_BYTES, from, LARGE_BYTES);
+        for (uint32_t host = 0; host < 2; host++) {
+                struct pw_box_move move = { to, host ? from : site->base + ROOM_BYTES, &all, &all, &part, PW_U8, host };
+
+                assert_int_equal(site->memory->zero(site->device, to, LARGE_BYTES, &err), PW_OK);
+                assert_int_equal(site->memory->copy_box(site->device, &move, &err), PW_OK);
+                read_out(site, seen, 8 * ROOM_BYTES, LARGE_BYTES);
+                for (uint32_t row = 0; row < ROWS; row++) {
+                        assert_memory_equal(seen + row * COLUMNS, from + row * COLUMNS, COLUMNS - 1);
+                        assert_int_equal(seen[row * COLUMNS + COLUMNS - 1], 0);
+                }
+        }
+        free(from);
+        free(seen);
+}
+
+static void test_boxes(void **state)
+{
+        (void)state;
+        each_memory(check_boxes);
+        each_memory(check_large);
+}
+
+/* --- refusals, arenas --------------------------------------------------------------------------------------------------------- */
+
+static void check_refusals(struct site *site)
+{
+        struct pw_box one = { .rank = 1, .size = { 8 } };
+        struct pw_box_move move = { site->base, site->base + ROOM_BYTES, &one, &one, &one, PW_OPAQUE, false };
+        struct pw_error err;
+
+        assert_int_equal(site->memory->reduce_box(site->device, &move, PW_SUM, &err), PW_UNSUPPORTED);
+        assert_non_null(strstr(err.text, "opaque"));
+        assert_int_equal(site->memory->zero(site->device, site->base, 0, &err), PW_OK);
+        assert_int_equal(site->memory->copy_out(site->device, NULL, site->base, 0, &err), PW_OK);
+}
+
+/* Zeroed as it is made, and the same bytes for the next who maps it. */
+static void check_arena(struct site *site)
+{
+        uint8_t zeroes[64] = { 0 }, seen[64], again[64], *base;
+        struct pw_error err;
+        int fd = -1;
+
+        if (!site->apart) {
+                assert_int_equal(site->memory->make(site->device, ARENA_BYTES, &fd, &err), PW_UNSUPPORTED);
+                return;
+        }
+        read_out(site, seen, ARENA_BYTES - sizeof seen, sizeof seen);
+        assert_memory_equal(seen, zeroes, sizeof seen);
+        memset(seen, 0x5a, sizeof seen);
+        put(site, 4096, seen, sizeof seen);
+        assert_int_equal(site->memory->settle(site->device, &err), PW_OK);
+        site->memory->unmap(site->device, site->base, ARENA_BYTES);
+        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, true, ARENA_BYTES }, &site->base, &err), PW_OK);
+        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, false, ARENA_BYTES }, &base, &err), PW_OK);
+        read_out(site, again, 4096, sizeof again);
+        assert_memory_equal(again, seen, sizeof seen);
+        assert_int_equal(site->memory->copy_out(site->device, again, base + 4096, sizeof again, &err), PW_OK);
+        assert_memory_equal(again, seen, sizeof seen);
+        site->memory->unmap(site->device, base, ARENA_BYTES);
+        fd = open("/dev/null", O_RDONLY);
+        assert_int_not_equal(site->memory->map(site->device, &(struct pw_arena){ fd, false, ARENA_BYTES }, &base, &err), PW_OK);
+        close(fd);
+}
+
+static void test_rest(void **state)
+{
+        (void)state;
+        each_memory(check_refusals);
+        each_memory(check_arena);
+}
+
+static int begin(void **state)
+{
+        (void)state;
+        it_gpus_init(&gpus, "delay_us = 5\n");
+        return 0;
+}
+
+static int end(void **state)
+{
+        (void)state;
+        it_gpus_done(&gpus);
+        return 0;
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_boxes), cmocka_unit_test(test_rest) };
+
+        return cmocka_run_group_tests_name("memories of devices", tests, begin, end);
+}
