@@ -278,6 +278,10 @@ integration_tests += tests/conformance/memory_test
 tests_conformance_memory_test_SOURCES = tests/conformance/memory_test.c tests/integration/gpus.c tests/integration/gpus.h \
 	$(integration_sources)
 tests_conformance_memory_test_LDADD = executor/libexecutor.la $(integration_libraries)
+integration_tests += tests/conformance/launch_cost_test
+tests_conformance_launch_cost_test_SOURCES = tests/conformance/launch_cost_test.c tests/integration/gpus.c \
+	tests/integration/gpus.h $(integration_sources)
+tests_conformance_launch_cost_test_LDADD = executor/libexecutor.la $(integration_libraries)
 integration_tests += tests/integration/work/cuda_test
 tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c tests/integration/gpus.c tests/integration/gpus.h $(integration_scene) \
 	$(integration_folder) $(integration_sources)

@@ -1,0 +1,189 @@
+/* What a call on a GPU costs its host: calls of the driver, none that blocks, no memory of the heap, and how long. The figures are
+ * printed; the device is that of the fake driver, so they say nothing of a real one's.
+ */
+#include "base/memory.h"
+#include "executor/device/cuda/cuda_driver.h"
+#include "executor/device/device.h"
+#include "tests/integration/gpus.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARENA_BYTES (UINT64_C(4) << 20)
+#define CALLS_MOST 6u
+#define CALLS 64u
+
+static struct it_gpus gpus;
+static const struct pw_module *module; /* pw */
+
+static void no_ring(void *context) { (void)context; }
+__attribute__((noreturn)) static void lost(void *context, const char *how)
+{
+        (void)context;
+        fail_msg("the device is lost: %s", how);
+        abort();
+}
+
+/* --- counting ----------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t (*calls_of)(const char *name);
+
+static const char *const names[] = {
+#define NAME(field, symbol, parameters) #field,
+        PW_CUDA_FUNCTION_MAP(NAME)
+#undef NAME
+};
+/* Those that wait for the device, or may. */
+static const char *const blocking[] = { "cuStreamSynchronize", "cuEventSynchronize", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc",
+                                        "cuMemHostRegister", "cuModuleLoadDataEx", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync" };
+
+static uint64_t all_calls(void)
+{
+        uint64_t sum = 0;
+
+        for (uint32_t i = 0; i < pw_array_count(names); i++)
+                sum += calls_of(names[i]);
+        return sum;
+}
+
+static uint64_t blocking_calls(void)
+{
+        uint64_t sum = 0;
+
+        for (uint32_t i = 0; i < pw_array_count(blocking); i++)
+                sum += calls_of(blocking[i]);
+        return sum;
+}
+
+static uint64_t now_ns(void)
+{
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* --- a call ------------------------------------------------------------------------------------------------------------------- */
+
+struct call { struct pw_device_call call; struct pw_task task; struct pw_task_value values[2]; uint32_t rests[1]; };
+
+static const struct pw_function *function_of(const char *name)
+{
+        for (uint32_t i = 0; i < module->function_count; i++)
+                if (!strcmp(module->functions[i].name, name))
+                        return &module->functions[i];
+        fail_msg("the module pw has no %s", name);
+        return NULL;
+}
+
+static void make_call(struct call *call, uint8_t *base, const double *factor)
+{
+        static char text[200];
+
+        *call = (struct call){ .rests = { 512 - 64 } };
+        call->values[0] = (struct pw_task_value){ .data = base, .bytes = 64, .dtype = PW_F64, .dims = PW_DIMS(8) };
+        call->values[1] = (struct pw_task_value){ .data = base + 512, .bytes = 64, .dtype = PW_F64, .dims = PW_DIMS(8) };
+        call->task = (struct pw_task){ .input_count = 1, .output_count = 1, .inputs = call->values, .outputs = call->values + 1,
+                                       .params = factor, .params_bytes = sizeof *factor, .error_text = text,
+                                       .error_text_bytes = sizeof text };
+        call->call = (struct pw_device_call){ .function = function_of("scale"), .task = &call->task, .rests = call->rests,
+                                              .codes = module->codes, .code_count = module->code_count,
+                                              .serial = 1 };
+}
+
+static struct pw_device_end await(const struct pw_device_kind *kind, struct pw_exec_device *device)
+{
+        struct pw_device_end end;
+
+        while (!kind->done(device, &end))
+                usleep(50);
+        return end;
+}
+
+static void test_cost(void **state)
+{
+        const struct pw_device_kind *kind = pw_device_kind("cuda");
+        struct pw_device_params params = { .ring = no_ring, .lost = lost };
+        const struct pw_device_memory *memory;
+        struct pw_exec_device *device;
+        static struct call calls[CALLS];
+        const double factor = 3;
+        uint64_t before, blocked, heap, took_ns;
+        struct pw_error err;
+        uint8_t *base;
+        void *library;
+        int fd;
+
+        (void)state;
+        snprintf(params.library, sizeof params.library, "%s", gpus.driver);
+        if (kind->open(&params, &device, &err) != PW_OK)
+                fail_msg("%s", err.text);
+        library = dlopen(gpus.driver, RTLD_NOW | RTLD_NOLOAD);
+        *(void **)&calls_of = dlsym(library, "fake_cuda_calls");
+        assert_non_null(calls_of);
+        memory = kind->memory(device);
+        assert_int_equal(memory->make(device, ARENA_BYTES, &fd, &err), PW_OK);
+        assert_int_equal(memory->map(device, &(struct pw_arena){ fd, true, ARENA_BYTES }, &base, &err), PW_OK);
+        make_call(&calls[0], base, &factor); /* the first time of its code */
+        assert_int_equal(kind->launch(device, &calls[0].call, NULL), PW_OK);
+        assert_int_equal(await(kind, device).status, PW_OK);
+
+        for (uint32_t i = 0; i < CALLS; i++)
+                make_call(&calls[i], base, &factor);
+        before = all_calls();
+        blocked = blocking_calls();
+        heap = mallinfo2().uordblks;
+        took_ns = now_ns();
+        for (uint32_t i = 0; i < CALLS; i++)
+                assert_int_equal(kind->launch(device, &calls[i].call, NULL), PW_OK);
+        took_ns = now_ns() - took_ns;
+        printf("a call on a GPU: %.2f calls of the driver, %lu that block, %ld bytes of the heap for %u, %.2f us of the fake's own\n",
+               (double)(all_calls() - before) / CALLS, (unsigned long)(blocking_calls() - blocked),
+               (long)(mallinfo2().uordblks - heap), CALLS, (double)took_ns / 1000 / CALLS);
+        assert_true(all_calls() - before <= CALLS * CALLS_MOST);
+        assert_int_equal(blocking_calls(), blocked);
+        assert_int_equal(kind->launch(device, &calls[0].call, NULL), PW_LIMIT); /* as many are under way as may be */
+        for (uint32_t i = 0; i < CALLS; i++)
+                assert_int_equal(await(kind, device).status, PW_OK);
+        memory->unmap(device, base, ARENA_BYTES);
+        close(fd);
+        kind->close(device);
+}
+
+static int begin(void **state)
+{
+        char path[600];
+        void *library;
+
+        (void)state;
+        it_gpus_init(&gpus, "delay_us = 5\n");
+        library = dlopen(it_built("executor/modules/.libs/pw.so", path), RTLD_NOW | RTLD_LOCAL);
+        module = library ? dlsym(library, PW_MODULE_SYMBOL) : NULL;
+        return module ? 0 : -1;
+}
+
+static int end(void **state)
+{
+        (void)state;
+        it_gpus_done(&gpus);
+        return 0;
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_cost) };
+
+        return cmocka_run_group_tests_name("the host's part of a call", tests, begin, end);
+}
