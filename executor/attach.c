@@ -294,7 +294,7 @@ static uint32_t ask_fetches(void *context, const struct pw_fetched *fetched, uin
         request.body_case = PATHWAYS__WIRE__REQUEST__BODY_FETCH_REPORT;
         request.fetch_report = &body;
         if (pw_connection_call(attached->connection, &request, &answer, NULL) != PW_OK)
-                return 0; /* the daemon is gone: this process ends */
+                return UINT32_MAX;
         for (size_t i = 0; answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_FETCH_TASKS &&
                            i < answer.reply->fetch_tasks->n_tasks && told < PW_FETCHES_MAX; i++) {
                 const Pathways__Wire__FetchTask *task = answer.reply->fetch_tasks->tasks[i];

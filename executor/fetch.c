@@ -3,6 +3,10 @@
 
 #include "executor/gang/gang_private.h"
 
+#include <time.h>
+
+#define AGAIN_NS 1000000 /* when the daemon could not be asked */
+
 /* The head says whether a value is there: the process that made it may have ended since it was asked for. */
 static enum pw_status check(const struct pw_launch *launch, const struct pw_room_head *head, struct pw_error *ret_err)
 {
@@ -30,18 +34,33 @@ static enum pw_status copy(struct pw_launch *launch, const struct pw_wanted_valu
         return status;
 }
 
-void pw_fetches_serve(struct pw_launch *launch)
+/* All that the daemon has. False: it could not be asked; what was fetched is reported later. */
+static bool serve_all(struct pw_launch *launch)
 {
         const struct pw_surroundings *around = launch->given.around;
         struct pw_wanted_value tasks[PW_FETCHES_MAX];
-        struct pw_fetched fetched[PW_FETCHES_MAX];
-        uint32_t count = 0;
+        uint32_t count;
 
-        if (!around->fetches)
-                return;
-        while ((count = around->fetches(around->context, fetched, count, tasks)))
+        while ((count = around->fetches(around->context, launch->fetched, launch->fetched_count, tasks))) {
+                if (count == UINT32_MAX)
+                        return false;
                 for (uint32_t i = 0; i < count; i++) {
-                        fetched[i] = (struct pw_fetched){ .token = tasks[i].token };
-                        fetched[i].err.status = copy(launch, &tasks[i], &fetched[i].err);
+                        launch->fetched[i] = (struct pw_fetched){ .token = tasks[i].token };
+                        launch->fetched[i].err.status = copy(launch, &tasks[i], &launch->fetched[i].err);
                 }
+                launch->fetched_count = count;
+        }
+        launch->fetched_count = 0;
+        return true;
+}
+
+void pw_fetches_serve(struct pw_launch *launch)
+{
+        uint64_t wanted = atomic_load(&launch->board->fetches[launch->given.device]); /* what comes later counts up again */
+
+        if (!launch->given.around->fetches || serve_all(launch))
+                launch->fetches = wanted;
+        else
+                nanosleep(&(struct timespec){ .tv_nsec = AGAIN_NS }, NULL);
+        launch->now_ns = 0; /* the next gang has not begun yet */
 }

@@ -5,7 +5,8 @@
 
 #include "executor/launch.h"
 
-/* Copy all that there is.   Blocks: for the copies, and for the daemon's answers. */
+/* Copy all that there is.   Blocks: for the copies, and for the daemon's answers. Where that could not be asked, the next call goes
+ * on. */
 void pw_fetches_serve(struct pw_launch *launch);
 
 #endif

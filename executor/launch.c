@@ -179,12 +179,6 @@ static void let_go(struct pw_launch *launch)
         pw_segments_let_go(&launch->segments);
 }
 
-static void fetch(struct pw_launch *launch)
-{
-        launch->fetches = atomic_load(&launch->board->fetches[launch->given.device]);
-        pw_fetches_serve(launch);
-}
-
 uint32_t pw_launch_turn(struct pw_launch *launch)
 {
         struct pw_island_board *board = launch->board;
@@ -194,7 +188,7 @@ uint32_t pw_launch_turn(struct pw_launch *launch)
         if (pw_launch_has_gone(launch))
                 let_go(launch);
         if (pw_launch_has_fetches(launch))
-                fetch(launch);
+                pw_fetches_serve(launch);
         /* What lies farther back was not ours, or is done. */
         if (head >= PW_ORDER_REACH)
                 launch->next = pw_max_u64(launch->next, head - PW_ORDER_REACH + 1);
@@ -208,6 +202,8 @@ uint32_t pw_launch_turn(struct pw_launch *launch)
                 count++;
                 if (launch->flights)
                         pw_flights_reap(launch);
+                if (pw_launch_has_fetches(launch)) /* who reads does not wait for all that is ordered */
+                        pw_fetches_serve(launch);
         }
         return count;
 }

@@ -44,6 +44,8 @@ struct pw_launch {
         uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */
         uint64_t gone;                  /* of the board: what was unmapped up to then */
         uint64_t fetches;               /* likewise: what was fetched */
+        uint32_t fetched_count;         /* of these, not reported yet: */
+        struct pw_fetched fetched[PW_FETCHES_MAX];
         uint64_t now_ns;                /* end of the last gang, or start of this one; 0: waited since, the clock is to be read */
         struct pw_guard_key guard_key;
         uint32_t spin_turns;            /* of a wait, before it yields */
