@@ -16,6 +16,7 @@ struct pw_result_type {
         struct pw_image_value value;     /* dtype, dims, sharding, shard_bytes */
         uint32_t mesh[PW_MESH_AXES_MAX]; /* of its slice, */
         uint64_t slice_serial;           /* which is that one, once the program is installed */
+        struct pw_slice_memory memory;   /* likewise */
         uint64_t bytes;                  /* of the whole value */
         uint64_t each_bytes;             /* of every shard; 0: they differ, or are empty */
         uint32_t users;                  /* results, at their coordinator and their host, and the program */

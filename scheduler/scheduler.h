@@ -74,7 +74,7 @@ struct pw_device_add {
         uint32_t device, island;
         const char *kind;
         uint64_t capacity_bytes;
-        bool apart; /* its memory is one arena: segments of all tenants name the same bytes, so rooms of no two lie over each other */
+        bool apart; /* its memory is one arena: segments of all tenants name the same bytes, so no two have rooms in one place */
 };
 PW_MUST_CHECK enum pw_status pw_scheduler_device_add(struct pw_scheduler *scheduler, const struct pw_device_add *add,
                                                      struct pw_error *ret_err);

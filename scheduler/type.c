@@ -40,6 +40,7 @@ struct pw_result_type *pw_type_new(const struct pw_sched_program *program, const
                 return NULL;
         type->value = *value;
         memcpy(type->mesh, map->mesh, sizeof type->mesh);
+        type->memory = map->memory;
         type->users = 1;
         type->slice_hosts = program->slices[value->slice].part_count;
         type->hosts = program->shared;

@@ -15,12 +15,21 @@
 #define PW_GRAPH_STAGES_MAX 4096u
 #define PW_SLICE_DEVICES_MAX 4096u /* of all hosts; 64 of each: PW_DEVICES_MAX */
 
+/* The memory of a slice's devices. apart: only devices of the same kind read it, no others and no processor. */
+struct pw_slice_memory { const char *kind; bool apart; }; /* kind: borrowed, for ever; NULL where nothing is apart: not known */
+
+static inline bool pw_slice_reads(const struct pw_slice_memory *reader, const struct pw_slice_memory *from)
+{
+        return !from->apart || (reader->apart && !strcmp(reader->kind, from->kind));
+}
+
 /* The mapped devices of a slice, as lowering needs them. */
 struct pw_slice_map {
         uint32_t id;
         uint32_t mesh[PW_MESH_AXES_MAX];
         uint32_t device_count;
         const struct pw_slice_place *places; /* borrowed */
+        struct pw_slice_memory memory;
 };
 
 enum pw_value_kind { PW_VALUE_INPUT = 1, PW_VALUE_CALL = 2, PW_VALUE_AS = 3 };

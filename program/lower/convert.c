@@ -149,7 +149,8 @@ static enum pw_status add_crossing(struct way *way, uint32_t *ret_value, struct 
         return status == PW_OK ? add_pair(way, ret_value, ret_err) : status;
 }
 
-/* Is it an all-reduce, over all that is partial, of a shard that is worth the meetings? Each group has to lie in one island. */
+/* Is it an all-reduce, over all that is partial, of a shard that is worth the meetings? Each group has to lie in one island, and the
+ * processor makes the parts. */
 static enum pw_status goes_in_parts(const struct way *way, bool *ret_parts, struct pw_error *ret_err)
 {
         const struct pw_low_value *value = &way->low->values[way->value];
@@ -160,7 +161,7 @@ static enum pw_status goes_in_parts(const struct way *way, bool *ret_parts, stru
         enum pw_status status;
 
         *ret_parts = false;
-        if (value->slice != way->slice || value->shard_bytes < PW_PARTS_BYTES ||
+        if (value->slice != way->slice || value->shard_bytes < PW_PARTS_BYTES || slice->memory.apart ||
             !pw_sharding_has_partial(&value->sharding, slice->mesh) ||
             !pw_sharding_equal(&completed, &way->sharding, slice->mesh))
                 return PW_OK;
@@ -181,12 +182,27 @@ static enum pw_status no_reduction(const struct way *way, struct pw_error *ret_e
                             "numbers of them first");
 }
 
+static enum pw_status check_memory(const struct way *way, struct pw_error *ret_err)
+{
+        const struct pw_slice_map *slices = way->low->graph->slices;
+        const struct pw_slice_memory *from = &slices[way->low->values[way->value].slice].memory, *to = &slices[way->slice].memory;
+
+        if (pw_slice_reads(to, from))
+                return PW_OK;
+        return pw_error_set(ret_err, PW_UNSUPPORTED,
+                            "devices of kind %s do not read what lies in memory of devices of kind %s: end the program there, bring "
+                            "its result to host memory (pw_get() and pw_put(), or pw_relocate()), and give that to another program",
+                            to->kind, from->kind);
+}
+
 static enum pw_status make(struct way *way, uint32_t *ret_value, struct pw_error *ret_err)
 {
         struct pw_transfer_ends ends = ends_of(way);
         enum pw_status status = pw_transfer_check(&ends, ret_err);
         bool parts;
 
+        if (status == PW_OK)
+                status = check_memory(way, ret_err);
         if (status == PW_OK && reduces(way) && !pw_dtype_reduces(way->low->values[way->value].dtype, op_of(way)))
                 status = no_reduction(way, ret_err);
         if (status == PW_OK)

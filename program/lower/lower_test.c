@@ -335,6 +335,38 @@ static void test_refusals(void **state)
         pw_graph_free(graph);
 }
 
+/* Devices whose memory only their own kind reads: others give to them, and take nothing from them. */
+static void test_memories(void **state)
+{
+        static const struct pw_slice_memory near = { "near", false }, far = { "far", true }, else_far = { "elsewhere", true };
+        static const struct { const struct pw_slice_memory *from, *to; enum pw_status status; } pairs[] = {
+                { &near, &near, PW_OK }, { &near, &far, PW_OK }, { &far, &far, PW_OK },
+                { &far, &near, PW_UNSUPPORTED }, { &far, &else_far, PW_UNSUPPORTED },
+        };
+
+        (void)state;
+        for (uint32_t i = 0; i < pw_array_count(pairs); i++) {
+                struct pw_graph *graph = make(2, 1);
+                struct pw_image *image = NULL;
+                struct pw_error err;
+
+                pw_make_slice(graph, &places[1], &(struct pw_make_slice_params){ { 2, 0 }, 2, 0, 1 });
+                graph->slices[0].memory = *pairs[i].from;
+                graph->slices[1].memory = *pairs[i].to;
+                pw_make_input(graph, 0, PW_DIMS(100), PW_BROADCAST, 0);
+                assert_true(pw_graph_add_result(graph, pw_make_as(graph, 0, 1, PW_BROADCAST)));
+                assert_int_equal(pw_graph_check(graph, &err), PW_OK);
+                assert_int_equal(pw_make_shapes(graph, &err), PW_OK);
+                assert_int_equal(pw_lower(graph, &image, &err), pairs[i].status);
+                if (pairs[i].status == PW_UNSUPPORTED) {
+                        assert_non_null(strstr(err.text, "of kind far"));
+                        assert_non_null(strstr(err.text, pairs[i].to->kind));
+                }
+                pw_graph_free(graph);
+                free(image);
+        }
+}
+
 static void test_too_large(void **state)
 {
         struct pw_graph *graph = make(1, 1);
@@ -369,6 +401,7 @@ int main(void)
                 cmocka_unit_test(test_deep),
                 cmocka_unit_test(test_size),
                 cmocka_unit_test(test_refusals),
+                cmocka_unit_test(test_memories),
                 cmocka_unit_test(test_too_large),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

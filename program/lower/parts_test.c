@@ -100,11 +100,27 @@ static void test_parts_on_two_axes(void **state)
                       "2 all-reduce in parts, slice 0: 1 -> 2 i32 [8192, 4] broadcast x split(0), result 0\n");
 }
 
+/* The processor makes the parts: where it does not read the memory, nothing goes in parts. */
+static void test_apart(void **state)
+{
+        struct pw_graph *graph = make(4, 1);
+
+        (void)state;
+        graph->slices[0].memory = (struct pw_slice_memory){ "far", true };
+        pw_make_input(graph, 0, PW_DIMS(3, 4096), PW_BROADCAST, 0);
+        PW_MAKE_CALL(graph, 0, "t/like0", PW_PARTIAL(PW_MAX), 0);
+        assert_true(pw_graph_add_result(graph, pw_make_as(graph, 1, 0, PW_BROADCAST)));
+        expect(graph, "test: peak 148224, blocks 98816\n"
+                      "0 load 0, slice 0 -> 0 i32 [3, 4096] broadcast, block+0\n"
+                      "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(max), block+49408\n"
+                      "2 all-reduce, slice 0: 1 -> 2 i32 [3, 4096] broadcast, result 0\n");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_parts), cmocka_unit_test(test_parts_in_place), cmocka_unit_test(test_groups_over_islands),
-                cmocka_unit_test(test_parts_on_two_axes),
+                cmocka_unit_test(test_parts_on_two_axes), cmocka_unit_test(test_apart),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,24 @@ static void check_value(struct pw_live *live, uint32_t index)
         pw_input_fails(live, index, PW_SHAPE, text);
 }
 
+/* Can the devices that load it read it where it lies? */
+static void check_memory(struct pw_live *live, uint32_t index)
+{
+        const struct pw_input_place *place = &live->run.inputs[index];
+        const struct pw_program_row *row = &live->program->row;
+        const struct pw_image_input *input = PW_IMAGE_AT(row->image, struct pw_image_input, row->image->inputs) + index;
+        const struct pw_slice_memory *reader = &row->slices[pw_image_value(row->image, input->value)->slice].memory;
+        char text[300];
+
+        if (live->inputs[index].status != PW_OK || place->source != PW_INPUT_RESULT ||
+            pw_slice_reads(reader, &place->result->type->memory))
+                return;
+        snprintf(text, sizeof text, "input %u of %s lies in memory of devices of kind %s, which those of kind %s do not read: bring it "
+                 "to host memory first (pw_relocate(), or pw_get() and pw_put())", index, row->name, place->result->type->memory.kind,
+                 reader->kind);
+        pw_input_fails(live, index, PW_UNSUPPORTED, text);
+}
+
 static void input_missing(struct pw_live *live, uint32_t index)
 {
         live->inputs[index].missing = true;
@@ -83,6 +101,7 @@ void pw_input_check(struct pw_live *live, uint32_t index)
                         pw_input_fails(live, index, place->result->status, NULL);
         }
         check_value(live, index);
+        check_memory(live, index);
 }
 
 void pw_inputs_settle(struct pw_live *live)
@@ -109,6 +128,7 @@ void pw_input_arrived(struct pw_live_input *input)
         if (place->source == PW_INPUT_RESULT && pw_status_error(place->result->status))
                 pw_input_fails(live, index, place->result->status, NULL);
         check_value(live, index);
+        check_memory(live, index);
         if (!--live->missing && live->run.state == PW_RUN_WAITING)
                 pw_live_arrive(live);
 }
