@@ -30,7 +30,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/calls.c daemon/child/arena.c
 	$(redis_sources) \
 	daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c daemon/notify.c daemon/own_file.c \
 	daemon/peer/asks.c daemon/peer/borrowing.c daemon/peer/pull/bulk.c daemon/peer/pull/bulk_thread.c daemon/peer/call.c daemon/peer/codec.c daemon/peer/draining.c daemon/peer/fetching.c daemon/peer/known.c \
-	daemon/peer/lending.c daemon/peer/name/handing.c daemon/peer/name/name_codec.c daemon/peer/name/naming.c daemon/peer/page/page_codec.c daemon/peer/page/paging.c daemon/peer/pull/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/port.c daemon/peer/pull/pulling.c daemon/peer/pull/sending.c daemon/peer/pull/spread_value.c daemon/peer/pull/staging.c daemon/peer/taking.c \
+	daemon/peer/lending.c daemon/peer/name/handing.c daemon/peer/name/name_codec.c daemon/peer/name/naming.c daemon/peer/page/page_codec.c daemon/peer/page/paging.c daemon/peer/pull/offering.c daemon/peer/opening.c daemon/peer/peers.c daemon/peer/port.c daemon/peer/pull/pulling.c daemon/peer/pull/sending.c daemon/peer/pull/spread_value.c daemon/peer/pull/staging.c daemon/peer/pull/wanting.c daemon/peer/taking.c \
 	daemon/rundir.c daemon/session/complaint.c daemon/session/kept.c daemon/session/object.c daemon/session/output.c \
 	daemon/session/session.c \
 	daemon/settings/environment.c daemon/settings/http_address.c daemon/settings/operators.c daemon/settings/quota.c \
@@ -65,7 +65,7 @@ noinst_HEADERS += daemon/alarm.h daemon/calls.h daemon/board/boards.h daemon/boa
 	daemon/peer/asks.h daemon/peer/borrowed.h daemon/peer/borrowing.h daemon/peer/call.h daemon/peer/codec.h daemon/peer/draining.h daemon/peer/known.h daemon/peer/taking.h \
 	daemon/peer/lending.h daemon/peer/name/handing.h daemon/peer/name/name_codec.h daemon/peer/name/naming.h daemon/peer/page/page_codec.h daemon/peer/page/paging.h daemon/session/listers.h daemon/peer/peers.h daemon/peer/peers_private.h daemon/peer/port.h daemon/peer/pull/bulk.h \
 	daemon/peer/pull/bulk_private.h daemon/peer/pull/offering.h daemon/peer/pull/pulling.h daemon/peer/pull/sending.h \
-	daemon/peer/pull/spread_value.h daemon/peer/pull/staging.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/foreign.h daemon/session/kept.h daemon/session/lane.h \
+	daemon/peer/pull/spread_value.h daemon/peer/pull/staging.h daemon/peer/pull/wanting.h daemon/rundir.h daemon/session/backed.h daemon/session/complaint.h daemon/session/foreign.h daemon/session/kept.h daemon/session/lane.h \
 	daemon/session/object.h \
 	daemon/session/output.h daemon/session/process.h daemon/session/registry.h daemon/session/session.h \
 	daemon/session/speakers.h daemon/session/tenant.h daemon/settings/environment.h daemon/settings/http_address.h \

@@ -4,6 +4,7 @@
 #include "base/gather.h"
 #include "base/memory.h"
 #include "daemon/memory/segment.h"
+#include "store/fetched.h"
 
 #include <unistd.h>
 
@@ -37,6 +38,8 @@ enum pw_status pw_value_at(struct pw_daemon *daemon, const struct pw_object *obj
         const struct pw_entry *entry = pw_object_entry(daemon->store, object);
         struct pw_described described;
 
+        if (pw_store_is_apart(daemon->store, object))
+                return pw_error_set(ret_err, PW_NOT_READY, "it is on a device, and nobody can read it there");
         if (pw_word_flags(word_of(daemon, object)) & PW_ENTRY_SHARDED)
                 return shard_at(pw_object_list(daemon->store, object), entry->bytes, ret_at, ret_err);
         if (!segment || pw_entry_describe(entry, NULL, segment->layout.bytes, &described) != PW_OK ||

@@ -17,7 +17,8 @@ void pw_known(struct pw_daemon *daemon, const struct pw_object *object, struct p
 
 /* Where the bytes of a READY value lie in a row: of one that is not spread, or that one device has whole. */
 struct pw_value_at { uint32_t segment; uint64_t offset, bytes; bool is_inline; const uint8_t *inline_bytes; };
-/* Errors: PW_UNSUPPORTED (it is spread over devices), PW_PROTOCOL (its producer spoilt it), its error. */
+/* Errors: PW_UNSUPPORTED (it is spread over devices), PW_NOT_READY (nobody can read it where it is: store/fetched.h), PW_PROTOCOL
+ * (its producer spoilt it), its error. */
 PW_MUST_CHECK enum pw_status pw_value_at(struct pw_daemon *daemon, const struct pw_object *object, struct pw_value_at *ret_at,
                                          struct pw_error *ret_err);
 

@@ -99,6 +99,7 @@ enum pw_status pw_peers_new(struct pw_daemon *daemon, struct pw_peers **ret_peer
         pw_list_init(&peers->drain_askers);
         pw_list_init(&peers->handed);
         pw_list_init(&peers->offerings);
+        pw_list_init(&peers->wantings);
         pw_list_init(&peers->pullings);
         pw_list_init(&peers->sendings);
         pw_list_init(&peers->unmade);

@@ -42,13 +42,14 @@ struct pw_peers {
         struct pw_list failed;         /* calls that came to nothing at once: said in the next turn */
         uint64_t looked_us;            /* when rings were looked at for what is given back */
 
-        /* pulling.c, offering.c */
+        /* pulling.c, offering.c, wanting.c */
         struct pw_pulls *pulls;
         struct pw_pull_source *source;
         struct pw_pull_spread *spread;
         struct pw_bulk *bulk;
         struct pw_staging *staging;
         struct pw_list offerings;      /* values of this host that others may pull */
+        struct pw_list wantings;       /* what others want, and is fetched first */
         struct pw_list pullings;       /* values that this host pulls, or has pulled and holds */
         struct pw_list sendings;       /* of what is sent, for traces; and which chunk is of which: by the number of its send */
         struct pw_table sends;

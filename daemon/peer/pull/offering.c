@@ -7,6 +7,7 @@
 #include "daemon/memory/lent_map.h"
 #include "daemon/peer/known.h"
 #include "daemon/peer/pull/spread_value.h"
+#include "store/fetched.h"
 
 #include <stdlib.h>
 
@@ -127,6 +128,23 @@ static enum pw_status check(struct pw_daemon *daemon, const struct pw_object *ob
         return object && pw_word_state(word) == PW_ENTRY_LOST ? pw_status_told(pw_word_error(word)) : PW_GONE;
 }
 
+/* NULL: of another host or epoch, or gone. */
+static struct pw_object *object_of(struct pw_peers *peers, struct pw_id id)
+{
+        struct pw_daemon *daemon = peers->daemon;
+
+        if (pw_id_host(id) != daemon->host || id.epoch != daemon->epoch)
+                return NULL;
+        return pw_store_find(daemon->store, 0, pw_id_segment(id), pw_id_slot(id), id.generation);
+}
+
+struct pw_object *pw_offering_apart(struct pw_peers *peers, struct pw_id id)
+{
+        struct pw_object *object = object_of(peers, id);
+
+        return object && pw_store_is_apart(peers->daemon->store, object) ? object : NULL;
+}
+
 enum pw_status pw_offering_wanted(struct pw_peers *peers, struct pw_id id)
 {
         struct pw_daemon *daemon = peers->daemon;
@@ -138,7 +156,7 @@ enum pw_status pw_offering_wanted(struct pw_peers *peers, struct pw_id id)
         if (pw_id_host(id) != daemon->host || id.epoch != daemon->epoch)
                 return PW_OK;
         offering = find(peers, id);
-        object = pw_store_find(daemon->store, 0, pw_id_segment(id), pw_id_slot(id), id.generation);
+        object = object_of(peers, id);
         status = check(daemon, object);
         if (offering && status != PW_OK)
                 withdraw(offering, status);

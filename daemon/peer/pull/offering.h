@@ -18,6 +18,8 @@ struct pw_offered {
         void (*let_go)(struct pw_offered *offered); /* no thread has the room any more */
 };
 
+/* What `id` names, if it is of this host and has to be fetched from a device before it can be offered; else NULL. */
+struct pw_object *pw_offering_apart(struct pw_peers *peers, struct pw_id id);
 /* Another host wants to pull `id`: what this host lends of its own is offered, if it is not yet; pulls offer what is of others.
  * Errors: why it cannot be: the error that it is lost by, PW_GONE (it is not here, or not ready), those of pw_value_at(). */
 PW_MUST_CHECK enum pw_status pw_offering_wanted(struct pw_peers *peers, struct pw_id id);

@@ -9,6 +9,7 @@
 #include "daemon/peer/pull/offering.h"
 #include "daemon/peer/pull/sending.h"
 #include "daemon/peer/pull/staging.h"
+#include "daemon/peer/pull/wanting.h"
 
 #include <stdlib.h>
 
@@ -315,10 +316,11 @@ static void staged(struct pw_peers *peers, uint64_t send, enum pw_status status)
 
 static const struct pw_bulk_reports reports = { received, sent };
 
-/* What is not offered was offered while that was heard, by a number that names nothing: so why it is not is the answer. */
-static enum pw_status want(struct pw_peers *peers, uint32_t host, const struct pw_pull_message *message, struct pw_error *ret_err)
+/* What is not offered, `why` says so, was offered while that was heard, by a number that names nothing: so that is the answer. */
+static enum pw_status hear_want(struct pw_peers *peers, uint32_t host, const struct pw_pull_message *message, enum pw_status why,
+                                struct pw_error *ret_err)
 {
-        enum pw_status why = pw_offering_wanted(peers, message->id), status = PW_OK;
+        enum pw_status status = PW_OK;
 
         if (why != PW_OK)
                 status = pw_pull_spread_offer(peers->spread, message->id, UINT64_MAX, ret_err);
@@ -327,6 +329,37 @@ static enum pw_status want(struct pw_peers *peers, uint32_t host, const struct p
         if (why != PW_OK)
                 pw_pull_spread_withdraw(peers->spread, message->id, why);
         return status;
+}
+
+static void want_fetched(struct pw_peers *peers, uint32_t host, const struct pw_pull_message *message, enum pw_status why);
+
+/* What nobody can read where it is, is fetched first. */
+static enum pw_status want(struct pw_peers *peers, uint32_t host, const struct pw_pull_message *message, struct pw_error *ret_err)
+{
+        struct pw_object *apart = pw_offering_apart(peers, message->id);
+        struct pw_error why;
+        enum pw_status status = apart ? pw_wanting_begin(peers, host, message, apart, want_fetched, &why)
+                                      : pw_offering_wanted(peers, message->id);
+
+        if (apart && status == PW_OK)
+                return PW_OK;
+        return hear_want(peers, host, message, status, ret_err);
+}
+
+static void want_fetched(struct pw_peers *peers, uint32_t host, const struct pw_pull_message *message, enum pw_status why)
+{
+        struct pw_error err;
+        enum pw_status status;
+
+        if (message->kind != PW_PULL_MSG_WANT)
+                status = pw_pull_spread_receive(peers->spread, host, message, &err);
+        else if (why != PW_OK)
+                status = hear_want(peers, host, message, why, &err);
+        else
+                status = want(peers, host, message, &err);
+        if (status != PW_OK)
+                pw_peers_give_up(peers, host, &err);
+        act(peers);
 }
 
 enum pw_status pw_pulling_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count,
@@ -339,6 +372,8 @@ enum pw_status pw_pulling_hear(struct pw_peers *peers, uint32_t host, const uint
                 return status;
         if (message.kind == PW_PULL_MSG_WANT)
                 status = want(peers, host, &message, ret_err);
+        else if (message.kind == PW_PULL_MSG_LEAVE && pw_wanting_leaves(peers, host, &message))
+                status = PW_OK;
         else if (pw_pull_is_for_home(message.kind))
                 status = pw_pull_spread_receive(peers->spread, host, &message, ret_err);
         else if (pw_pull_is_for_source(message.kind))
@@ -357,6 +392,7 @@ void pw_pulling_met(struct pw_peers *peers, uint32_t host)
 
 void pw_pulling_ended(struct pw_peers *peers, uint32_t host)
 {
+        pw_wanting_ended(peers, host);
         pw_pulls_ended(peers->pulls, host);
         pw_pull_source_ended(peers->source, host);
         pw_pull_spread_ended(peers->spread, host);
@@ -414,6 +450,7 @@ void pw_pulling_close(struct pw_peers *peers)
         pw_bulk_free(peers->bulk);
         pw_staging_free(peers->staging);
         pw_sending_done(peers);
+        pw_wanting_done(peers);
         pw_offering_done(peers);
         if (peers->pulls)
                 pw_pulls_free(peers->pulls);
