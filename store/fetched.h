@@ -14,8 +14,9 @@
 
 /* It is a value, and nobody can read its bytes. */
 bool pw_store_is_apart(struct pw_store *store, const struct pw_object *object);
-/* Its bytes are in `copy`, which is READY: shard i of its list from `offsets[i]` of the copy's room on. It holds the copy from now on. Errors: PW_GONE (it is not, or no longer, apart), PW_SHAPE (they do not lie in the copy), PW_NO_MEMORY; nothing
- * has changed then. */
+/* Its bytes are in `copy`, which is READY: shard i of its list from `offsets[i]` of the copy's room on. It holds the copy from now
+ * on. Errors: PW_GONE (it is not, or no longer, apart), PW_SHAPE (they do not lie in the copy), PW_NO_MEMORY; nothing has changed
+ * then. */
 PW_MUST_CHECK enum pw_status pw_store_fetched(struct pw_store *store, struct pw_object *object, struct pw_object *copy,
                                               const uint64_t *offsets, uint64_t now_us, struct pw_error *ret_err);
 

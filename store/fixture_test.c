@@ -20,7 +20,8 @@ void fixture_open(struct fixture *fixture, uint64_t capacity_bytes)
         struct pw_segment_layout layout = pw_segment_layout(PW_SEGMENT_FUTURES, FIXTURE_SLOTS, FIXTURE_LISTS_BYTES);
 
         *fixture = (struct fixture){ .now_us = 1000000 };
-        fixture->store = pw_store_new(&(struct pw_store_params){ .host = 0, .epoch = 7, .capacity_bytes = capacity_bytes });
+        fixture->store = pw_store_new(&(struct pw_store_params){ .host = 0, .epoch = 7, .capacity_bytes = capacity_bytes,
+                                                                  .apart = UINT64_MAX << FIXTURE_APART });
         fixture->hints = calloc(1, sizeof *fixture->hints);
         fixture->futures_layout = layout;
         fixture->futures = (struct pw_map){ zeroed(layout.bytes), layout.bytes, true };

@@ -20,6 +20,7 @@
 #define FIXTURE_CLIENTS 6u
 #define FIXTURE_SLOTS 4096u
 #define FIXTURE_LISTS_BYTES (256 * PW_KIB) /* for lists of shards, in: */
+#define FIXTURE_APART 40u /* from this one on the processor does not read what devices have */
 #define FIXTURE_FUTURES 1u /* number of ann's futures segment */
 
 struct client {

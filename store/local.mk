@@ -20,7 +20,7 @@ store_tests = store/account/audit_test store/object/ending_test store/object/fut
 	store/model_test store/name/lease_test store/name/name_test store/name/name_world_test store/name/wanted_test store/object/reclaim_test \
 	store/object/ref_test store/room/room_test \
 	store/room/queue_test store/room/search_test
-store_tests += store/room/vain_test store/object/move_test store/object/proxy_test store/account/quota_test store/object/transfer_test store/object/wide_test
+store_tests += store/room/vain_test store/object/fetched_test store/object/move_test store/object/proxy_test store/account/quota_test store/object/transfer_test store/object/wide_test
 check_PROGRAMS += $(store_tests)
 TESTS += $(store_tests)
 store_test_libs = store/libstore.la plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
@@ -42,9 +42,11 @@ store_name_name_world_test_LDADD = $(store_test_libs)
 store_name_name_test_LDADD = $(store_test_libs)
 store_name_wanted_test_SOURCES = store/name/wanted_test.c store/name/named_test.h $(store_fixture)
 store_name_wanted_test_LDADD = $(store_test_libs)
+store_object_fetched_test_SOURCES = store/object/fetched_test.c $(store_fixture)
 store_object_move_test_SOURCES = store/object/move_test.c $(store_fixture)
 store_object_wide_test_SOURCES = store/object/wide_test.c $(store_fixture)
 store_object_wide_test_LDADD = $(store_test_libs)
+store_object_fetched_test_LDADD = $(store_test_libs)
 store_object_move_test_LDADD = $(store_test_libs)
 store_object_proxy_test_SOURCES = store/object/proxy_test.c $(store_fixture)
 store_object_proxy_test_LDADD = $(store_test_libs)
