@@ -1,4 +1,4 @@
-/* Objects of other hosts: opened, and their bytes fetched, by the daemon. */
+/* What is not in this host's memory: objects of other hosts, opened, and bytes, fetched, by the daemon. */
 #include "libclient/object/foreign.h"
 
 #include "base/memory.h"
@@ -21,7 +21,8 @@ enum pw_status pw_future_fetch(struct pw_future *future, int64_t timeout_us, uin
         enum pw_status status = ask_for_bytes(future, timeout_us, ret_err);
         uint64_t now = pw_future_word(future);
         if (status == PW_DEADLINE && timeout_us <= 0)
-                return pw_error_set(ret_err, PW_NOT_READY, "%s: its bytes are not on this host yet",
+                return pw_error_set(ret_err, PW_NOT_READY, pw_future_is_proxy(future) ? "%s: its bytes are not on this host yet"
+                                                           : "%s: its bytes are on a device, and are being copied to host memory",
                                     pw_id_format(pw_future_id(future), id));
         if (status != PW_OK)
                 return status;

@@ -65,6 +65,8 @@ enum pw_lack_kind {
 };
 struct pw_room_lack { enum pw_lack_kind kind; uint64_t bytes; };
 struct pw_room_lack pw_store_room_lack(const struct pw_store *store, uint64_t token);
+/* The same as it would be refused now: PW_NO_SPACE, who holds it. False: it lacks nothing. */
+bool pw_store_room_lacks(struct pw_store *store, uint64_t token, uint64_t now_us, struct pw_error *ret_err);
 
 /* Nothing is charged to it but its futures segment, and no object is in that. */
 bool pw_store_tenant_empty(const struct pw_store *store, const char *tenant);

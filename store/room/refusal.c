@@ -117,6 +117,20 @@ static void describe_too_large(struct pw_store *store, const struct pw_room_requ
                          need, has, store->params.host);
 }
 
+bool pw_store_room_lacks(struct pw_store *store, uint64_t token, uint64_t now_us, struct pw_error *ret_err)
+{
+        const struct request *request = pw_table_get(&store->requests, token);
+        struct told told = { .looks = 0 };
+        char text[480];
+
+        store->now_us = now_us;
+        if (!request || lack_of(store, request).kind == PW_LACK_NOTHING)
+                return false;
+        describe_wait(store, request, &told, text, sizeof text);
+        (void)!pw_error_set(ret_err, PW_NO_SPACE, "%s", text);
+        return true;
+}
+
 void pw_room_refuse(struct pw_store *store, const struct pw_room_request *ask, enum pw_status status)
 {
         char text[480], need[16];

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "daemon/memory/fetch/fetch_private.h"
 #include "daemon/memory/segment.h"
+#include "store/account/quota.h"
 #include "store/fetched.h"
 #include "store/object.h"
 
@@ -19,6 +20,7 @@ struct waiter {
         struct pw_list link;
         uint32_t session;  /* 0: of the daemon, which `taker` says */
         uint64_t request, since_us, until_us;
+        uint64_t room;     /* at its end: by which the room is waited for; 0: it is not */
         struct pw_tenant *tenant;
         struct pw_fetch_taker taker;
 };
@@ -197,19 +199,41 @@ static enum pw_status begin(struct pw_daemon *daemon, struct pw_object *object, 
         return PW_OK;
 }
 
-/* Under way, or begun. */
-static enum pw_status fetch_of(struct pw_daemon *daemon, struct pw_object *object, struct pw_fetch **ret_fetch,
-                               struct pw_error *ret_err)
+/* NULL: nothing fetches it. */
+static struct pw_fetch *find(const struct pw_daemon *daemon, const struct pw_object *object)
 {
         struct pw_fetch *fetch;
 
         if (daemon->memory.fetches)
                 pw_list_each(&daemon->memory.fetches->all, fetch, struct pw_fetch, link)
-                        if (fetch->object == object) {
-                                *ret_fetch = fetch;
-                                return PW_OK;
-                        }
-        return begin(daemon, object, ret_fetch, ret_err);
+                        if (fetch->object == object)
+                                return fetch;
+        return NULL;
+}
+
+/* Under way, or begun. */
+static enum pw_status fetch_of(struct pw_daemon *daemon, struct pw_object *object, struct pw_fetch **ret_fetch,
+                               struct pw_error *ret_err)
+{
+        *ret_fetch = find(daemon, object);
+        return *ret_fetch ? PW_OK : begin(daemon, object, ret_fetch, ret_err);
+}
+
+/* 0: it has room, or has failed. */
+static uint64_t room_token(const struct pw_fetch *fetch) { return fetch->replica ? pw_replica_token(fetch->replica) : 0; }
+
+bool pw_fetch_see(const struct pw_daemon *daemon, const struct pw_object *object, struct pw_fetch_seen *ret_seen)
+{
+        const struct pw_fetch *fetch = find(daemon, object);
+
+        if (!fetch)
+                return false;
+        *ret_seen = (struct pw_fetch_seen){ .tenant = fetch->tenant, .room_token = room_token(fetch), .since_us = fetch->since_us,
+                                            .bytes = pw_object_entry(daemon->store, object)->bytes };
+        for (uint32_t i = 0; i < fetch->task_count; i++) /* those that are done are in no list */
+                if (!i || !pw_list_empty(&fetch->tasks[i].link))
+                        ret_seen->device = fetch->tasks[i].device;
+        return true;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------------------- */
@@ -280,12 +304,18 @@ void pw_fetches_tick(struct pw_daemon *daemon, uint64_t now_us)
                 pw_list_each(&fetch->waiters, waiter, struct waiter, link) {
                         if (waiter->until_us > now_us)
                                 continue;
+                        waiter->room = room_token(fetch);
                         pw_list_remove(&waiter->link);
                         pw_list_append(&due, &waiter->link);
                 }
-        (void)!pw_error_set(&err, PW_DEADLINE, "its bytes are on a device, and did not come in time: see pathways why");
-        while (!pw_list_empty(&due))
-                answer(daemon, pw_list_first(&due, struct waiter, link), &err);
+        while (!pw_list_empty(&due)) {
+                waiter = pw_list_first(&due, struct waiter, link);
+                if (!waiter->room || waiter->until_us <= waiter->since_us ||
+                    !pw_store_room_lacks(daemon->store, waiter->room, now_us, &err))
+                        (void)!pw_error_set(&err, PW_DEADLINE,
+                                            "its bytes are on a device, and did not come in time: see pathways why");
+                answer(daemon, waiter, &err);
+        }
 }
 
 void pw_fetches_each_wait(struct pw_daemon *daemon, const struct pw_dsession *session,

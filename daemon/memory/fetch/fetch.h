@@ -30,6 +30,14 @@ void pw_fetches_executor_down(struct pw_daemon *daemon, uint32_t device);
 /* Who is told of each that was fetched, for traces. */
 struct pw_fetched_value { const char *object, *tenant; uint64_t bytes, start_us, end_us; };
 void pw_fetches_told(struct pw_daemon *daemon, void (*told)(struct pw_daemon *daemon, const struct pw_fetched_value *value));
+/* What keeps the bytes of `object`. False: nobody has them fetched. */
+struct pw_fetch_seen {
+        struct pw_tenant *tenant;
+        uint64_t room_token, bytes; /* room for so many is waited for (pw_store_room_lack()); 0: it is not */
+        uint64_t since_us;
+        uint32_t device;            /* else this one has not copied its part yet */
+};
+bool pw_fetch_see(const struct pw_daemon *daemon, const struct pw_object *object, struct pw_fetch_seen *ret_seen);
 
 void pw_fetches_session_end(struct pw_dsession *session);
 uint64_t pw_fetches_next_us(const struct pw_daemon *daemon);
