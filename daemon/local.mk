@@ -19,7 +19,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/calls.c daemon/child/arena.c
 	daemon/inspect/trace/trace_answer.c daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_peer.c \
 	daemon/inspect/trace/trace_program.c daemon/inspect/waits.c \
 	daemon/inspect/why/why.c daemon/inspect/why/why_device.c daemon/inspect/why/why_host.c \
-	daemon/inspect/why/why_memory.c daemon/inspect/why/why_peer.c daemon/inspect/why/why_process.c \
+	daemon/inspect/why/why_fetch.c daemon/inspect/why/why_memory.c daemon/inspect/why/why_peer.c daemon/inspect/why/why_process.c \
 	daemon/inspect/why/why_run.c daemon/install.c \
 	daemon/loop/heap.c daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
 	daemon/memory/fetch/fetch.c daemon/memory/fetch/fetch_plan.c daemon/memory/fetch/fetch_task.c \

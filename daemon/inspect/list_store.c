@@ -9,6 +9,7 @@
 #include "daemon/memory/audit.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/peer/peers.h"
+#include "store/fetched.h"
 #include "store/object.h"
 #include "store/proxy.h"
 
@@ -99,6 +100,8 @@ static const char *mark_text(const struct pw_lister *lister, const struct pw_obj
 
         if (is_elsewhere(lister, row))
                 return "elsewhere";
+        if (row->object && pw_store_is_apart(lister->daemon->store, row->object))
+                return "apart";
         if (ready && flags & PW_ENTRY_SHARDED && flags & PW_ENTRY_MOVING)
                 return "moving";
         if (flags & PW_ENTRY_DONATED)

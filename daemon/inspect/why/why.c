@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "daemon/inspect/find.h"
+#include "store/fetched.h"
 #include "store/proxy.h"
 
 #include <inttypes.h>
@@ -147,7 +148,10 @@ static void why_elsewhere(struct pw_chain *chain, const struct pw_object_row *ro
 {
         uint32_t depth = chain->depth;
 
-        pw_why_foreign(chain, row->tenant, row->id);
+        if (row->object->proxied)
+                pw_why_foreign(chain, row->tenant, row->id);
+        else
+                pw_why_fetch(chain, row->object);
         chain->depth = depth;
 }
 
@@ -165,7 +169,8 @@ void pw_why_object(struct pw_chain *chain, struct pw_object *object)
                 pw_text_format(waits, sizeof waits, "see object %s above", id);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, "what stands above", 0, waits });
         } else if (pw_word_state(row.word) == PW_ENTRY_READY) {
-                if (object->proxied && pw_store_proxy_elsewhere(daemon->store, object))
+                if ((object->proxied && pw_store_proxy_elsewhere(daemon->store, object)) ||
+                    pw_store_is_apart(daemon->store, object))
                         why_elsewhere(chain, &row);
                 why_alive(chain, object, &row.charge, what);
         } else if (pw_word_decided(row.word)) {

@@ -52,6 +52,9 @@ PW_MUST_CHECK enum pw_status pw_why_host_asked(struct pw_chain *chain, uint32_t 
 void pw_why_foreign(struct pw_chain *chain, const char *tenant, struct pw_id id);
 /* Who opens one, or wants its bytes. */
 void pw_why_foreign_wait(struct pw_chain *chain, const struct pw_wait_row *wait);
+/* The bytes of a value that nobody can read where it is (store/fetched.h); and who wants them. why_fetch.c */
+void pw_why_fetch(struct pw_chain *chain, const struct pw_object *object);
+void pw_why_fetch_wait(struct pw_chain *chain, const struct pw_wait_row *wait);
 /* Who waits for the home of an object to bind or remove its name. */
 void pw_why_naming(struct pw_chain *chain, const struct pw_wait_row *wait);
 /* An id that somebody is opening; false: nobody is. */

@@ -9,6 +9,7 @@
 #include "daemon/memory/segment.h"
 #include "daemon/work/shape/describe.h"
 #include "daemon/work/program.h"
+#include "store/fetched.h"
 #include "store/object.h"
 
 #include <inttypes.h>
@@ -188,6 +189,8 @@ static void why_wait(void *context, const struct pw_wait_row *wait)
                 why_lookup(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_METADATA)
                 why_metadata(waits->chain, wait);
+        else if (wait->kind == PW_WAIT_KIND_BYTES && pw_store_is_apart(waits->chain->lister->daemon->store, wait->object))
+                pw_why_fetch_wait(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_OPENING || wait->kind == PW_WAIT_KIND_BYTES)
                 pw_why_foreign_wait(waits->chain, wait);
         else if (wait->kind == PW_WAIT_KIND_NAMING)
