@@ -40,6 +40,8 @@ uint64_t it_environment(const char *name, uint64_t otherwise)
         return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+bool it_apart(void) { return getenv("PW_APART"); }
+
 int64_t it_slack(void) { return (int64_t)it_environment("PW_SLACK", 20); }
 
 void it_within(const char *what, int64_t since_us, int64_t bound_us)
@@ -159,7 +161,7 @@ static void exec_daemon(const struct it_host *host, const char *const *args, int
         snprintf(fd, sizeof fd, "%d", ready);
         while (*args && count < ARGS_MAX - 1)
                 all[count++] = *args++;
-        if (getenv("PW_APART") && count < ARGS_MAX - 1) /* the same over devices whose memory nobody reads */
+        if (it_apart() && count < ARGS_MAX - 1)
                 all[count++] = "--emulated-apart";
         /* Modules crash on purpose: a sanitizer in the executor is to leave the signal as it is. */
         snprintf(sanitizer, sizeof sanitizer, "%s:handle_segv=0", getenv("ASAN_OPTIONS") ? getenv("ASAN_OPTIONS") : "");

@@ -138,7 +138,9 @@ static void held_in_part(void **state)
         for (int held = 0; held < 2; held++) {
                 struct pw_program *program = soon_and_late(host->session, slice, held ? 300000 : 2 * IT_SECOND);
                 it_ok(pw_run(program, PW_FUTURES(input), results, IT_ERR));
-                assert_true(it_get_scalar(results[0]) == 2);
+                it_ok(pw_wait(&results[0], 1, 1, IT_LONG, NULL, IT_ERR));
+                if (!it_apart()) /* its device sleeps: it would be copied when that is over */
+                        assert_true(it_get_scalar(results[0]) == 2);
                 pw_unref(results[1]);
                 after = it_run_1(other, input); /* submitted behind the drop: that was read when this is there */
                 assert_true(it_get_scalar(after) == 1);

@@ -285,7 +285,8 @@ static void a_replica_takes_the_place_of_a_lost_one(void **state)
                 if (lost == 3)
                         break;
                 it_ok(pw_get(whole, IT_LONG, &view, IT_ERR));
-                assert_ptr_not_equal(view.data, first);
+                if (!it_apart()) /* the copy is as good as it was */
+                        assert_ptr_not_equal(view.data, first);
                 assert_memory_equal(view.data, plus_1, sizeof plus_1);
                 pw_view_done(&view);
                 again = it_run_1(scene.good, whole);

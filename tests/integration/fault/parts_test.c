@@ -25,11 +25,13 @@ static struct pw_program *make_sums(struct it_host *host, struct pw_slice *slice
         return program;
 }
 
-/* Some device is in one. */
+/* Some device is in one; where the processor does not read its memory, it goes in one piece. */
 static bool is_reducing(const struct pw_listing *gangs)
 {
+        const char *name = it_apart() ? "all-reduce" : "all-reduce in parts";
+
         for (size_t i = 0; i < it_rows(gangs); i++)
-                if (!strcmp(it_text(gangs, i, "state"), "running") && strstr(it_text(gangs, i, "node"), "all-reduce in parts"))
+                if (!strcmp(it_text(gangs, i, "state"), "running") && strstr(it_text(gangs, i, "node"), name))
                         return true;
         return false;
 }

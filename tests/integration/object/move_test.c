@@ -173,7 +173,7 @@ static void who_holds_it_is_named(void **state)
         struct pw_relocate_params wrong = { .timeout_us = -1 };
         struct pw_view view;
 
-        it_ok(pw_get(future, 0, &view, IT_ERR));
+        it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
         it_fails(pw_relocate(&future, to_host, IT_ERR), PW_BUSY, "view");
         pw_view_done(&view);
         it_ok(pw_open(other, pw_future_id(future), &again, IT_ERR));
@@ -277,7 +277,8 @@ static void without_room_it_stays(void **state)
                pw_create(host->session, 8 << 20, &(struct pw_put_params){ .timeout_us = 1000 }, &full[count], &data, NULL) == PW_OK)
                 count++;
         it_fails(relocate_in_time(&future, soon, IT_ERR), PW_NO_SPACE, "MiB");
-        expect(future, 1 << 20, 1);
+        if (!it_apart()) /* to be read it would be copied, too */
+                expect(future, 1 << 20, 1);
         while (count)
                 pw_unref(full[--count]);
         it_ok(pw_relocate(&future, to_host, IT_ERR));

@@ -75,15 +75,19 @@ static bool take_bar(struct reader *reader, const json_t *event, struct it_chrom
 
 static bool take_run(struct reader *reader, const json_t *event, bool begin)
 {
-        const char *id = json_string_value(json_object_get(event, "id"));
+        const char *id = json_string_value(json_object_get(event, "id")),
+                   *category = json_string_value(json_object_get(event, "cat"));
 
-        if (!id || !json_is_string(json_object_get(event, "cat")))
+        if (!id || !category)
                 return wrong(reader, "an async event without id and cat");
         if (!begin && !pw_table_get(&reader->begun, pw_text_key(id)))
                 return wrong(reader, "an end without begin");
         if (begin && (pw_table_get(&reader->begun, pw_text_key(id)) || !pw_table_put(&reader->begun, pw_text_key(id), reader)))
                 return wrong(reader, "a second begin of one id");
-        *(begin ? &reader->chrome->runs_begun : &reader->chrome->runs_ended) += 1;
+        if (!strcmp(category, "move"))
+                reader->chrome->moves += begin;
+        else
+                *(begin ? &reader->chrome->runs_begun : &reader->chrome->runs_ended) += 1;
         return true;
 }
 

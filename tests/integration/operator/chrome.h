@@ -13,7 +13,7 @@ struct it_chrome_bar {
 };
 struct it_chrome {
         struct it_chrome_bar *bars; /* in the order of the file */
-        size_t bar_count, runs_begun, runs_ended, rows_named, states;
+        size_t bar_count, runs_begun, runs_ended, moves, rows_named, states;
         int64_t lost;
         char problem[200];          /* what is wrong; "" : nothing */
 };

@@ -116,6 +116,7 @@ static void every_gang_is_there_once(void **state)
         assert_int_equal(count_named(&chrome, "test/traced/parts/grow"), 8 * RUNS);
         assert_int_equal(chrome.runs_begun, RUNS);
         assert_int_equal(chrome.runs_ended, RUNS);
+        assert_int_equal(chrome.moves, it_apart() ? RUNS : 0);
         assert_int_equal(chrome.states, 3 * RUNS);
         assert_int_equal(chrome.rows_named, 16);
         transfers_have_rows_of_their_own(&chrome);
