@@ -290,6 +290,10 @@ tests_integration_work_cuda_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/apart_test
 tests_integration_work_apart_test_SOURCES = tests/integration/work/apart_test.c $(integration_folder)  $(integration_sources)
 tests_integration_work_apart_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/work/fetches_test
+tests_integration_work_fetches_test_SOURCES = tests/integration/work/fetches_test.c $(integration_folder) \
+	tests/integration/other.c tests/integration/other.h $(integration_scene) $(integration_sources)
+tests_integration_work_fetches_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/kinds_test
 tests_integration_work_kinds_test_SOURCES = tests/integration/work/kinds_test.c $(integration_folder)  $(integration_sources)
 tests_integration_work_kinds_test_LDADD = $(integration_libraries)

@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "daemon/child/child.h"
 
+#include <stdio.h>
+
 #define GIVEN_MOST 64u /* at a time */
 
 void pw_fetch_tasks_begin(struct pw_fetch *fetch)
@@ -88,19 +90,20 @@ void pw_fetch_report(struct pw_dsession *session, uint64_t id, const Pathways__W
         pw_session_reply(session, id, &reply, NULL, 0);
 }
 
-static void lose(struct pw_list *tasks)
+static void lose(struct pw_list *tasks, const char *text)
 {
         while (!pw_list_empty(tasks))
-                ended(pw_list_first(tasks, struct pw_fetch_task, link), PW_DEVICE_LOST,
-                      "the executor of its device ended before it was fetched");
+                ended(pw_list_first(tasks, struct pw_fetch_task, link), PW_DEVICE_LOST, text);
 }
 
 void pw_fetches_executor_down(struct pw_daemon *daemon, uint32_t device)
 {
         struct pw_fetches *fetches = daemon->memory.fetches;
+        char text[100];
 
         if (!fetches)
                 return;
-        lose(&fetches->devices[device].given);
-        lose(&fetches->devices[device].to_give);
+        snprintf(text, sizeof text, "device h%u:%u: its executor ended before it had copied the value", daemon->host, device);
+        lose(&fetches->devices[device].given, text);
+        lose(&fetches->devices[device].to_give, text);
 }

@@ -3,6 +3,7 @@
  *   mark    input 0 plus, for each axis of the mesh, weight[axis] * (where this device is along it); params are the weights
  *   stats   outputs: twice input 0; the sum of the shard's elements, dims (1); how many they are, an i64, dims (1)
  *   grow    input 0 plus its params, one f64; updates a donated input 0 in place
+ *   leave   its output is as it finds it
  */
 #include "pathways_module.h"
 
@@ -54,6 +55,12 @@ static enum pw_status reverse(struct pw_task *task)
         return PW_OK;
 }
 
+static enum pw_status leave(struct pw_task *task)
+{
+        (void)task;
+        return PW_OK;
+}
+
 static enum pw_status mark_shape(struct pw_shape_task *task)
 {
         if (task->input_count != 1 || task->inputs[0].dtype != PW_F64 || task->params_bytes != PW_MESH_AXES_MAX * sizeof(double))
@@ -93,4 +100,5 @@ PW_MODULE("parts",
           PW_FUNCTION(mark, .shape = mark_shape),
           PW_FUNCTION(stats, .shape = stats_shape),
           PW_FUNCTION(reverse, .shape = reverse_shape),
+          PW_FUNCTION(leave, .shape = pw_shape_as_input_0),
           PW_FUNCTION(grow, .shape = grow_shape, .in_place = 1));
