@@ -2,7 +2,7 @@
 # folder with a link to it, and a fake_cuda.conf. Host forms of kernels are in libraries that are linked with it.
 check_LTLIBRARIES += tests/fake_cuda/libcuda.la tests/fake_cuda/kernels.la
 tests_fake_cuda_libcuda_la_SOURCES = tests/fake_cuda/calls.c tests/fake_cuda/conf.c tests/fake_cuda/copy.c tests/fake_cuda/device.c \
-	tests/fake_cuda/event.c tests/fake_cuda/host.c tests/fake_cuda/kernel.c tests/fake_cuda/memory.c tests/fake_cuda/module.c \
+	tests/fake_cuda/enqueue.c tests/fake_cuda/event.c tests/fake_cuda/host.c tests/fake_cuda/kernel.c tests/fake_cuda/memory.c tests/fake_cuda/module.c \
 	tests/fake_cuda/physical.c tests/fake_cuda/ptx.c tests/fake_cuda/stream.c tests/fake_cuda/window.c
 tests_fake_cuda_libcuda_la_LDFLAGS = $(AM_LDFLAGS) -shared -avoid-version -shrext .so.1 -rpath $(abs_builddir) \
 	-export-symbols-regex '^(cu[A-Z]|fake_cuda_)'
@@ -10,7 +10,7 @@ tests_fake_cuda_libcuda_la_LIBADD = -lpthread -ldl
 tests_fake_cuda_kernels_la_SOURCES = tests/fake_cuda/kernels.c
 tests_fake_cuda_kernels_la_LDFLAGS = $(executor_test_module_flags)
 tests_fake_cuda_kernels_la_LIBADD = tests/fake_cuda/libcuda.la
-noinst_HEADERS += tests/fake_cuda/fake.h tests/fake_cuda/memory.h
+noinst_HEADERS += tests/fake_cuda/enqueue.h tests/fake_cuda/fake.h tests/fake_cuda/memory.h
 EXTRA_DIST += tests/fake_cuda/README.md
 
 fake_cuda_tests = tests/fake_cuda/fake_cuda_test tests/fake_cuda/kernel_test tests/fake_cuda/memory_test tests/fake_cuda/stream_test

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/fake_cuda/enqueue.h"
 #include "tests/fake_cuda/fixture.h"
 
 #include "base/memory.h"
@@ -268,12 +269,88 @@ static void test_no_values(void **state)
         fake_try("refuse_write_value = 1\n", writes_no_values);
 }
 
+/* What another fake would put in a stream: it adds 1 to a word, and counts how it was called. */
+struct other {
+        struct CUstream_st *stream;
+        unsigned long long address;
+        uint32_t runs, drops;
+        bool reached;
+};
+/* How the functions are found: as another fake does it. */
+#define FIELD(name, type, parameters) type(*name) parameters;
+static struct { FAKE_ENQUEUE_MAP(FIELD) } driver;
+#undef FIELD
+
+static enum pw_cuda_result other_run(void *argument)
+{
+        struct other *other = argument;
+        uint32_t word = 0;
+
+        other->runs++;
+        other->reached = driver.fake_cuda_goes_on(other->stream) &&
+                         driver.fake_cuda_read(other->stream, &word, other->address, sizeof word);
+        word++;
+        other->reached = other->reached && driver.fake_cuda_write(other->stream, other->address, &word, sizeof word);
+        return other->reached ? PW_CUDA_SUCCESS : PW_CUDA_ILLEGAL_ADDRESS;
+}
+
+static void other_drop(void *argument) { ((struct other *)argument)->drops++; }
+
+static void has_work_of_others(struct fake *fake)
+{
+        const struct pw_cuda_driver *cuda = fake->driver;
+        struct other other = { .stream = fake->stream };
+        const struct fake_enqueued work = { other_run, other_drop, &other };
+        uint32_t word = 0;
+        void *found;
+
+#define FIND(name, type, parameters) found = fake_symbol(fake, #name), memcpy(&driver.name, &found, sizeof found);
+        FAKE_ENQUEUE_MAP(FIND)
+#undef FIND
+        assert_int_equal(driver.fake_cuda_device(), 0);
+        assert_int_equal(driver.fake_cuda_stream_device(fake->stream), 0);
+        assert_int_equal(driver.fake_cuda_stream_device((struct CUstream_st *)&word), -1);
+        GIVES(INVALID_HANDLE, driver.fake_cuda_enqueue((struct CUstream_st *)&word, &work));
+        GOOD(cuda->cuMemAlloc(&other.address, sizeof word));
+        assert_true(driver.fake_cuda_reaches(0, other.address, sizeof word, true));
+        assert_false(driver.fake_cuda_reaches(0, other.address, sizeof word + 1, false));
+        gate_close(fake, fake->stream);
+        GOOD(cuda->cuMemsetD32Async(other.address, 6, 1, fake->stream));
+        GOOD(driver.fake_cuda_enqueue(fake->stream, &work));
+        GIVES(NOT_READY, cuda->cuStreamQuery(fake->stream));
+        assert_int_equal(other.runs, 0);
+        gate_open(fake);
+        GOOD(cuda->cuStreamSynchronize(fake->stream));
+        GOOD(cuda->cuMemcpyDtoHAsync(&word, other.address, sizeof word, fake->stream));
+        assert_int_equal(word, 7);
+        assert_int_equal(other.runs, 1);
+        assert_int_equal(other.drops, 1);
+        /* The second is not run: the error of the first sticks. */
+        other.address += 1 << 20;
+        gate_close(fake, fake->stream);
+        GOOD(driver.fake_cuda_enqueue(fake->stream, &work));
+        GOOD(driver.fake_cuda_enqueue(fake->stream, &work));
+        gate_open(fake);
+        GIVES(ILLEGAL_ADDRESS, cuda->cuStreamSynchronize(fake->stream));
+        while (__atomic_load_n(&other.drops, __ATOMIC_SEQ_CST) < 3)
+                sched_yield();
+        assert_int_equal(other.runs, 2);
+        GIVES(ILLEGAL_ADDRESS, driver.fake_cuda_enqueue(fake->stream, &work));
+}
+
+static void test_work_of_others(void **state)
+{
+        (void)state;
+        fake_try("", has_work_of_others);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_late),        cmocka_unit_test(test_delay),  cmocka_unit_test(test_events),
                 cmocka_unit_test(test_two_devices), cmocka_unit_test(test_copies), cmocka_unit_test(test_stream_0),
                 cmocka_unit_test(test_breaks),      cmocka_unit_test(test_no_values),
+                cmocka_unit_test(test_work_of_others),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
