@@ -1,6 +1,7 @@
 # tests
 include tests/bench/local.mk
 include tests/fake_cuda/local.mk
+include tests/fake_nccl/local.mk
 include tests/kernels/local.mk
 include tests/fuzz/local.mk
 include tests/gpu/local.mk
