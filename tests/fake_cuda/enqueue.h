@@ -4,7 +4,7 @@
 #ifndef PW_TESTS_FAKE_CUDA_ENQUEUE_H
 #define PW_TESTS_FAKE_CUDA_ENQUEUE_H
 
-#include "executor/device/cuda_driver.h"
+#include "executor/device/cuda/cuda_driver.h"
 
 struct fake_enqueued {
         /* In its turn, on the stream's thread; it may wait for long. What it gives sticks. It is not called where an error sticks

@@ -5,7 +5,7 @@
 #define PW_TESTS_FAKE_NCCL_FIXTURE_H
 
 #include "executor/collective/nccl_library.h"
-#include "executor/device/cuda_driver.h"
+#include "executor/device/cuda/cuda_driver.h"
 
 #define RANKS_MAX 4u
 #define IDS 4u
