@@ -1,4 +1,5 @@
 /* The daemon of a test, and children. */
+#include "tests/integration/gpus.h"
 #include "tests/integration/harness.h"
 
 #include <dirent.h>
@@ -40,7 +41,7 @@ uint64_t it_environment(const char *name, uint64_t otherwise)
         return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-bool it_apart(void) { return getenv("PW_APART"); }
+bool it_apart(void) { return getenv("PW_APART") || getenv("PW_GPUS"); }
 
 int64_t it_slack(void) { return (int64_t)it_environment("PW_SLACK", 20); }
 
@@ -142,6 +143,25 @@ void it_host_init(struct it_host *host)
         snprintf(host->log, sizeof host->log, "%s/log", host->folder);
 }
 
+/* Devices that were to be emulated are GPUs, and their driver is told. */
+static size_t as_gpus(const struct it_host *host, const char **all, size_t count)
+{
+        static const char emulated[] = "emulated", other[] = "cuda";
+
+        for (size_t i = 1; i < count; i++) {
+                const char *at = strcmp(all[i - 1], "--devices") ? NULL : strstr(all[i], emulated);
+                char *text;
+
+                if (at && asprintf(&text, "%.*s%s%s", (int)(at - all[i]), all[i], other, at + strlen(emulated)) > 0)
+                        all[i] = text;
+        }
+        if (count < ARGS_MAX - 2) {
+                all[count++] = "--cuda-driver";
+                all[count++] = host->gpus->driver;
+        }
+        return count;
+}
+
 /* In the child, which ends. */
 static void exec_daemon(const struct it_host *host, const char *const *args, int ready)
 {
@@ -161,7 +181,9 @@ static void exec_daemon(const struct it_host *host, const char *const *args, int
         snprintf(fd, sizeof fd, "%d", ready);
         while (*args && count < ARGS_MAX - 1)
                 all[count++] = *args++;
-        if (it_apart() && count < ARGS_MAX - 1)
+        if (host->gpus)
+                count = as_gpus(host, all, count);
+        else if (it_apart() && count < ARGS_MAX - 1)
                 all[count++] = "--emulated-apart";
         /* Modules crash on purpose: a sanitizer in the executor is to leave the signal as it is. */
         snprintf(sanitizer, sizeof sanitizer, "%s:handle_segv=0", getenv("ASAN_OPTIONS") ? getenv("ASAN_OPTIONS") : "");
@@ -198,6 +220,10 @@ int it_host_launch(struct it_host *host, const char *const *args)
 {
         int ready[2];
 
+        if (getenv("PW_GPUS") && !host->gpus) {
+                host->gpus = calloc(1, sizeof *host->gpus);
+                it_gpus_init(host->gpus, "devices = 16\ndelay_us = 5\n");
+        }
         assert_int_equal(pipe(ready), 0);
         fcntl(ready[0], F_SETFD, FD_CLOEXEC);
         host->pid = fork_with_parent();
@@ -263,6 +289,10 @@ void it_host_done(struct it_host *host)
         host->session = NULL;
         if (host->pid)
                 it_host_end(host, SIGKILL);
+        if (host->gpus)
+                it_gpus_done(host->gpus);
+        free(host->gpus);
+        host->gpus = NULL;
         if (host->folder[0])
                 nftw(host->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         host->folder[0] = 0;

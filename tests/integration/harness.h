@@ -23,11 +23,13 @@
 #define IT_SECOND INT64_C(1000000)
 #define IT_LONG (25 * IT_SECOND) /* what takes longer hangs */
 
+struct it_gpus;
 struct it_host {
         pid_t pid; /* 0: none */
         int pidfd;
         char folder[64], socket[96], log[96];
         struct pw_session *session; /* of the test itself; NULL: none */
+        struct it_gpus *gpus;       /* of $PW_GPUS: its driver, once a daemon was started; else NULL */
         bool no_modules;            /* folders of modules are those of `args` and config file alone */
 };
 
@@ -110,8 +112,8 @@ int64_t it_now_us(void);
 int64_t it_slack(void);
 void it_within(const char *what, int64_t since_us, int64_t bound_us);
 uint64_t it_environment(const char *name, uint64_t otherwise);
-/* Tests are run over devices whose memory the processor does not read ($PW_APART): who gets a result has it copied, and has room for
- * that in host memory; a device copies between two gangs. */
+/* Tests are run over devices whose memory the processor does not read: emulated ones ($PW_APART), or, in place of these, GPUs of the
+ * fake driver ($PW_GPUS). Who gets a result has it copied, and has room for that in host memory; a device copies between gangs. */
 bool it_apart(void);
 uint64_t it_random(uint64_t *seed); /* splitmix64 */
 

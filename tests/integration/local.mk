@@ -1,8 +1,11 @@
 # Tests with real processes; each starts its own daemon from this build tree.
 integration_tests =
-integration_sources = tests/integration/group.c tests/integration/group.h tests/integration/harness.c  \
+integration_sources = tests/integration/gpus.c tests/integration/gpus.h tests/integration/group.c \
+	tests/integration/group.h tests/integration/harness.c  \
 	tests/integration/harness.h tests/integration/listed.c tests/integration/others.c tests/integration/trace.c  \
 	tests/integration/trace.h
+dist_check_SCRIPTS += tests/integration/gpus_test.sh
+TESTS += tests/integration/gpus_test.sh
 integration_folder = tests/integration/folder.c tests/integration/folder.h
 integration_metrics = tests/integration/operator/exposition.c tests/integration/operator/exposition.h  \
 	tests/integration/operator/http.c tests/integration/operator/http.h
@@ -275,15 +278,15 @@ integration_tests += tests/integration/work/transfers_test
 tests_integration_work_transfers_test_SOURCES = tests/integration/work/transfers_test.c $(integration_sources)
 tests_integration_work_transfers_test_LDADD = $(integration_libraries)
 integration_tests += tests/conformance/memory_test
-tests_conformance_memory_test_SOURCES = tests/conformance/memory_test.c tests/integration/gpus.c tests/integration/gpus.h \
+tests_conformance_memory_test_SOURCES = tests/conformance/memory_test.c \
 	$(integration_sources)
 tests_conformance_memory_test_LDADD = executor/libexecutor.la $(integration_libraries)
 integration_tests += tests/conformance/launch_cost_test
-tests_conformance_launch_cost_test_SOURCES = tests/conformance/launch_cost_test.c tests/integration/gpus.c \
-	tests/integration/gpus.h $(integration_sources)
+tests_conformance_launch_cost_test_SOURCES = tests/conformance/launch_cost_test.c \
+	 $(integration_sources)
 tests_conformance_launch_cost_test_LDADD = executor/libexecutor.la $(integration_libraries)
 integration_tests += tests/integration/work/cuda_test
-tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c tests/integration/gpus.c tests/integration/gpus.h $(integration_scene) \
+tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c $(integration_scene) \
 	$(integration_folder) $(integration_sources)
 tests_integration_work_cuda_test_LDADD = $(integration_libraries)
 

@@ -4,7 +4,8 @@
 cuda_headers = base/anywhere.h base/half.h executor/collective/elements.cuh executor/device/cuda/peer_part.h executor/modules/numbers.h libclient/pathways_cuda.h \
 	tests/kernels/cuda_shim.h
 cuda_product = executor/device/cuda/peer.cu executor/modules/pw.cu
-cuda_sources = $(cuda_product) examples/digits/digits.cu examples/tensor/tensor.cu tests/integration/modules/gpu.cu
+cuda_sources = $(cuda_product) examples/digits/digits.cu examples/tensor/tensor.cu $(cuda_tested)
+cuda_tested = tests/integration/modules/gpu.cu tests/integration/modules/parts.cu
 cuda_libraries = tests/kernels/libpw_fake_kernels.so tests/kernels/libdigits_fake_kernels.so \
 	tests/kernels/libtensor_fake_kernels.so tests/kernels/libgpu_fake_kernels.so
 cuda_inc = $(cuda_sources:.cu=.ptx.inc)
@@ -32,8 +33,8 @@ tests/kernels/libdigits_fake_kernels.so: examples/digits/digits.cu examples/digi
 	$(cuda_compile) $(srcdir)/examples/digits/digits.cu
 tests/kernels/libtensor_fake_kernels.so: examples/tensor/tensor.cu $(cuda_headers)
 	$(cuda_compile) $(srcdir)/examples/tensor/tensor.cu
-tests/kernels/libgpu_fake_kernels.so: tests/integration/modules/gpu.cu $(cuda_headers)
-	$(cuda_compile) $(srcdir)/tests/integration/modules/gpu.cu
+tests/kernels/libgpu_fake_kernels.so: $(cuda_tested) $(cuda_headers)
+	$(cuda_compile) $(cuda_tested:%=$(srcdir)/%)
 
 cuda_tests = tests/kernels/peer_test tests/kernels/guard_test tests/kernels/pw_test tests/kernels/digits_test \
 	tests/kernels/tensor_test

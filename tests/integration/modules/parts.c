@@ -61,6 +61,66 @@ static enum pw_status leave(struct pw_task *task)
         return PW_OK;
 }
 
+/* --- the same on GPUs ---------------------------------------------------------------------------------------------------------- */
+
+static const char code[] =
+#include "tests/integration/modules/parts.ptx.inc"
+        ;
+static const struct pw_code codes[] = { { "parts", code, sizeof code } };
+
+static enum pw_status launch(struct pw_task *task, const char *name, const void *const *args, uint32_t arg_count)
+{
+        const struct pw_kernel kernel = { .code = "parts", .name = name, .grid = { 1 }, .block = { 64 }, .args = args,
+                                          .arg_count = arg_count };
+
+        return task->services->launch(task, &kernel);
+}
+
+static enum pw_status add_cuda(struct pw_task *task, double add)
+{
+        void *out = pw_task_out(task, 0);
+        const void *in = pw_task_in(task, 0);
+        uint64_t count = elements(&task->inputs[0]);
+        const void *const args[] = { &out, &in, &count, &add };
+
+        return launch(task, "parts_add", args, 4);
+}
+
+static enum pw_status mark_cuda(struct pw_task *task)
+{
+        const double *weight = task->params;
+        double add = 0;
+
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX; axis++)
+                add += weight[axis] * task->coords[axis];
+        return add_cuda(task, add);
+}
+
+static enum pw_status grow_cuda(struct pw_task *task) { return add_cuda(task, *(const double *)task->params); }
+
+static enum pw_status stats_cuda(struct pw_task *task)
+{
+        void *twice = pw_task_out(task, 0), *sum = pw_task_out(task, 1), *all = pw_task_out(task, 2);
+        const void *in = pw_task_in(task, 0);
+        uint64_t count = elements(&task->inputs[0]);
+        const void *const args[] = { &twice, &sum, &all, &in, &count };
+
+        return launch(task, "parts_stats", args, 5);
+}
+
+static enum pw_status reverse_cuda(struct pw_task *task)
+{
+        enum pw_status status = PW_OK;
+
+        for (uint32_t i = 0; i < task->output_count && status == PW_OK; i++) {
+                const struct pw_task_value *from = &task->inputs[task->input_count - 1 - i];
+                status = task->services->copy(task, pw_task_out(task, i), from->data, elements(from) * sizeof(double));
+        }
+        return status;
+}
+
+/* --- shapes ------------------------------------------------------------------------------------------------------------------- */
+
 static enum pw_status mark_shape(struct pw_shape_task *task)
 {
         if (task->input_count != 1 || task->inputs[0].dtype != PW_F64 || task->params_bytes != PW_MESH_AXES_MAX * sizeof(double))
@@ -96,9 +156,9 @@ static enum pw_status reverse_shape(struct pw_shape_task *task)
         return PW_OK;
 }
 
-PW_MODULE("parts",
-          PW_FUNCTION(mark, .shape = mark_shape),
-          PW_FUNCTION(stats, .shape = stats_shape),
-          PW_FUNCTION(reverse, .shape = reverse_shape),
-          PW_FUNCTION(leave, .shape = pw_shape_as_input_0),
-          PW_FUNCTION(grow, .shape = grow_shape, .in_place = 1));
+PW_MODULE_WITH("parts", codes,
+               PW_FUNCTION(mark, .cuda = mark_cuda, .shape = mark_shape),
+               PW_FUNCTION(stats, .cuda = stats_cuda, .shape = stats_shape),
+               PW_FUNCTION(reverse, .cuda = reverse_cuda, .shape = reverse_shape),
+               PW_FUNCTION(leave, .cuda = leave, .shape = pw_shape_as_input_0),
+               PW_FUNCTION(grow, .cuda = grow_cuda, .shape = grow_shape, .in_place = 1));
