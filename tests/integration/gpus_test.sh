@@ -7,10 +7,10 @@
 export PW_GPUS=1 PW_KILLS="${PW_KILLS:-60}"
 for name in work/transfers_test work/reductions_test work/runs_test work/pipeline_test work/admission_test work/lanes_test \
         work/apart_test work/fetches_test fault/parts_test fault/kills_test; do
-        "$PW_BUILD/tests/integration/$name" >"$work/out" 2>&1
-        status=$?
+        status=0
+        "$PW_BUILD/tests/integration/$name" >"$work/out" 2>&1 || status=$?
         [ $status = 77 ] && { cat "$work/out"; exit 77; }
         [ $status = 0 ] || { cat "$work/out"; bad "$name over GPUs: exit $status"; }
-        grep -E '^all had come forward' "$work/out"
+        grep -E '^all had come forward' "$work/out" || true
 done
 finish
