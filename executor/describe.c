@@ -223,6 +223,8 @@ static void answer_fill(struct pw_shape_task *task, const struct pw_found_functi
         room->described.outputs = room->type_list;
         room->described.time_limit_us = found->function->time_limit_us;
         room->described.in_place = found->function->in_place;
+        room->described.on_processor = found->function->run != NULL;
+        room->described.on_gpus = found->function->cuda != NULL;
 }
 
 static enum pw_status answer(struct describer *describer, const Pathways__Wire__Request *request, struct pw_error *ret_err)

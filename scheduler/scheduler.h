@@ -74,6 +74,7 @@ struct pw_device_add {
         uint32_t device, island;
         const char *kind;
         uint64_t capacity_bytes;
+        bool kernels; /* it runs the form of functions for GPUs */
         bool apart; /* its memory is one arena: segments of all tenants name the same bytes, so no two have rooms in one place */
 };
 PW_MUST_CHECK enum pw_status pw_scheduler_device_add(struct pw_scheduler *scheduler, const struct pw_device_add *add,

@@ -51,6 +51,7 @@ static enum pw_status make_device(struct pw_daemon *daemon, uint32_t device, str
                                                                           .island = child->island,
                                                                           .kind = daemon->settings.kinds.of[device].name,
                                                                           .apart = daemon->settings.kinds.of[device].apart,
+                                                                          .kernels = daemon->settings.kinds.of[device].kernels,
                                                                           .capacity_bytes = daemon->settings.device_memory },
                                                  ret_err);
         return status;

@@ -208,6 +208,7 @@ static enum pw_status add_device(struct pw_settings *settings, const char *name,
         kinds->of[kinds->count].ordinal = ordinal;
         kinds->of[kinds->count].apart = !strcmp(kinds->of[kinds->count].name, "cuda") ||
                                         (settings->emulated_apart && !strcmp(kinds->of[kinds->count].name, "emulated"));
+        kinds->of[kinds->count].kernels = !strcmp(kinds->of[kinds->count].name, "cuda");
         kinds->of[kinds->count].in_host = strcmp(kinds->of[kinds->count].name, "cuda") != 0;
         kinds->count++;
         return PW_OK;

@@ -30,6 +30,7 @@ struct pw_slice_map {
         uint32_t device_count;
         const struct pw_slice_place *places; /* borrowed */
         struct pw_slice_memory memory;
+        bool kernels; /* its devices run the form of functions for GPUs */
 };
 
 enum pw_value_kind { PW_VALUE_INPUT = 1, PW_VALUE_CALL = 2, PW_VALUE_AS = 3 };
@@ -115,7 +116,11 @@ PW_MUST_CHECK enum pw_status pw_graph_next_shape(struct pw_graph *graph, struct 
                                                  struct pw_error *ret_err);
 /* The answer to it: outputs in query->task; in_place, limit and digest of the function. Errors: PW_SHAPE (a whole value that
  * no sharding gives: the shards do not fit together). */
-struct pw_function_facts { uint32_t in_place; uint64_t time_limit_us, digest; };
+struct pw_function_facts {
+        uint32_t in_place;
+        uint64_t time_limit_us, digest;
+        bool forms[2]; /* it has one for devices that run functions on the processor; for those that run kernels */
+};
 PW_MUST_CHECK enum pw_status pw_graph_answer(struct pw_graph *graph, const struct pw_shape_query *query,
                                              const struct pw_function_facts *facts, struct pw_error *ret_err);
 

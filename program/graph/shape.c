@@ -301,6 +301,20 @@ static enum pw_status settle_call(struct pw_graph *graph, struct pw_graph_call *
         return PW_OK;
 }
 
+/* Does the function have a form for the devices of its slice? Where nothing is said of forms, executors look. */
+static enum pw_status check_form(const struct pw_slice_map *slice, const struct pw_function_facts *facts, struct pw_error *ret_err)
+{
+        if (facts->forms[slice->kernels] || (!facts->forms[0] && !facts->forms[1]))
+                return PW_OK;
+        if (slice->kernels)
+                return pw_error_set(ret_err, PW_UNSUPPORTED,
+                                    "it has no form for GPUs (pw_function.cuda), and the slice has such: give its module one, or take "
+                                    "a slice of another kind");
+        return pw_error_set(ret_err, PW_UNSUPPORTED,
+                            "it has a form for GPUs alone, and the slice has none: take a slice of kind cuda, or give its module a form "
+                            "for the processor (pw_function.run)");
+}
+
 /* Keep one answer. What comes from user code is checked like anything else from outside. */
 static enum pw_status keep_answer(struct pw_graph_call *call, const struct pw_shape_query *query,
                                   const struct pw_function_facts *facts, struct pw_error *ret_err)
@@ -341,7 +355,9 @@ enum pw_status pw_graph_answer(struct pw_graph *graph, const struct pw_shape_que
 
         if (!call || !call->shapes || query->variant != call->shapes->answered)
                 return pw_error_set(ret_err, PW_INVALID, "nothing was asked that this answers");
-        status = keep_answer(call, query, facts, ret_err);
+        status = check_form(&graph->slices[call->slice], facts, ret_err);
+        if (status == PW_OK)
+                status = keep_answer(call, query, facts, ret_err);
         if (status == PW_OK && call->shapes->answered == call->shapes->class_count)
                 status = settle_call(graph, call, ret_err);
         if (status != PW_OK)

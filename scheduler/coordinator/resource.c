@@ -139,6 +139,7 @@ static void take_places(const struct choice *choice, struct pw_slice_live *slice
                         ((struct pw_slice_place *)slice->map.places)[place] = (struct pw_slice_place){
                                 (uint16_t)choice->scheduler->host, (uint16_t)island, (uint16_t)device->number };
                         slice->map.memory = (struct pw_slice_memory){ device->kind, device->range != NULL };
+                        slice->map.kernels = device->kernels;
                         device->load++;
                 }
         }

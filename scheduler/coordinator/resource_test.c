@@ -18,7 +18,7 @@ static int make(void **state)
         (void)state;
         scheduler = pw_scheduler_new(&(struct pw_scheduler_params){ .policy = "fifo" }, &err);
         for (uint32_t d = 0; scheduler && d < 10; d++) {
-                struct pw_device_add add = { d, d / 4, d < 8 ? "emulated" : "cpu", d == 3 ? 1000 : 4000, false };
+                struct pw_device_add add = { d, d / 4, d < 8 ? "emulated" : "cpu", d == 3 ? 1000 : 4000, false, false };
                 if (pw_scheduler_device_add(scheduler, &add, &err) != PW_OK)
                         return -1;
         }
@@ -107,8 +107,8 @@ static void test_params(void **state)
         (void)state;
         assert_null(pw_scheduler_new(&(struct pw_scheduler_params){ .policy = "lottery" }, &err));
         assert_string_equal(err.text, "--policy \"lottery\": there are only fifo, share");
-        assert_int_equal(pw_scheduler_device_add(scheduler, &(struct pw_device_add){ 3, 0, "cpu", 1, false }, &err), PW_EXISTS);
-        assert_int_equal(pw_scheduler_device_add(scheduler, &(struct pw_device_add){ 64, 0, "cpu", 1, false }, &err), PW_LIMIT);
+        assert_int_equal(pw_scheduler_device_add(scheduler, &(struct pw_device_add){ 3, 0, "cpu", 1, false, false }, &err), PW_EXISTS);
+        assert_int_equal(pw_scheduler_device_add(scheduler, &(struct pw_device_add){ 64, 0, "cpu", 1, false, false }, &err), PW_LIMIT);
 }
 
 /* Those of one tenant end, on all devices, and may be made again. */

@@ -12,7 +12,7 @@ struct pw_device *pw_device_new(const struct pw_device_add *add, uint32_t ahead,
                 return NULL;
         while (capacity < ahead)
                 capacity *= 2;
-        *device = (struct pw_device){ .number = add->device, .island = add->island, .up = true,
+        *device = (struct pw_device){ .number = add->device, .island = add->island, .up = true, .kernels = add->kernels,
                                       .capacity = add->capacity_bytes, .free = add->capacity_bytes, .seq_mask = capacity - 1 };
         pw_list_init(&device->turns);
         pw_list_init(&device->leaving);

@@ -35,7 +35,7 @@ struct pw_marker { uint64_t count; struct pw_fragment *fragment; uint32_t gang; 
 struct pw_device {
         uint32_t number, island;
         char *kind;
-        bool up;
+        bool up, kernels;
         uint32_t load; /* places of slices */
         /* memory */
         uint64_t capacity, free;

@@ -10,9 +10,11 @@
 
 /* Slices 1 to 3 are open: 4 devices, 2 x 2 over two islands, 1 device. */
 static const struct pw_slice_map slices[] = {
-        { 1, { 4, 1 }, 4, (const struct pw_slice_place[]){ { 0, 0, 0 }, { 0, 0, 1 }, { 0, 0, 2 }, { 0, 0, 3 } }, { NULL, false } },
-        { 2, { 2, 2 }, 4, (const struct pw_slice_place[]){ { 0, 0, 2 }, { 0, 0, 3 }, { 0, 1, 4 }, { 0, 1, 5 } }, { NULL, false } },
-        { 3, { 1, 1 }, 1, (const struct pw_slice_place[]){ { 0, 1, 6 } }, { NULL, false } },
+        { 1, { 4, 1 }, 4, (const struct pw_slice_place[]){ { 0, 0, 0 }, { 0, 0, 1 }, { 0, 0, 2 }, { 0, 0, 3 } },
+          { NULL, false }, false },
+        { 2, { 2, 2 }, 4, (const struct pw_slice_place[]){ { 0, 0, 2 }, { 0, 0, 3 }, { 0, 1, 4 }, { 0, 1, 5 } },
+          { NULL, false }, false },
+        { 3, { 1, 1 }, 1, (const struct pw_slice_place[]){ { 0, 1, 6 } }, { NULL, false }, false },
 };
 
 struct pw_outgoing *pw_outgoing_new(enum pw_frame_kind kind, const ProtobufCMessage *message)

@@ -11,8 +11,10 @@
 #include <string.h>
 
 static const struct pw_slice_map slices[] = {
-        { 1, { 4, 1 }, 4, (const struct pw_slice_place[]){ { 0, 0, 0 }, { 0, 0, 1 }, { 0, 0, 2 }, { 0, 0, 3 } }, { NULL, false } },
-        { 2, { 2, 2 }, 4, (const struct pw_slice_place[]){ { 0, 0, 2 }, { 0, 0, 3 }, { 0, 1, 4 }, { 0, 1, 5 } }, { NULL, false } },
+        { 1, { 4, 1 }, 4, (const struct pw_slice_place[]){ { 0, 0, 0 }, { 0, 0, 1 }, { 0, 0, 2 }, { 0, 0, 3 } },
+          { NULL, false }, false },
+        { 2, { 2, 2 }, 4, (const struct pw_slice_place[]){ { 0, 0, 2 }, { 0, 0, 3 }, { 0, 1, 4 }, { 0, 1, 5 } },
+          { NULL, false }, false },
 };
 
 /* A donated input, a transfer between slices and islands, two results. */

@@ -30,7 +30,7 @@ static struct pw_scheduler *first_host(void)
 
         assert_non_null(scheduler);
         for (uint32_t d = 0; d < WIDE_PER_HOST; d++) {
-                struct pw_device_add add = { d, d / WIDE_PER_ISLAND, "emulated", MEMORY, false };
+                struct pw_device_add add = { d, d / WIDE_PER_ISLAND, "emulated", MEMORY, false, false };
                 assert_int_equal(pw_scheduler_device_add(scheduler, &add, &err), PW_OK);
                 assert_int_equal(pw_scheduler_segment(scheduler, d, TENANT, 100 + d, MEMORY, &err), PW_OK);
         }

@@ -72,7 +72,7 @@ static void add_device(struct world *world, uint32_t island)
 {
         uint32_t number = world->device_count++;
         struct world_executor *executor = &world->executors[number];
-        struct pw_device_add add = { number, island, "emulated", world->options.capacity, world->options.apart };
+        struct pw_device_add add = { number, island, "emulated", world->options.capacity, false, world->options.apart };
         enum pw_status status;
         struct pw_error err;
 

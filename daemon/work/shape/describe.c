@@ -208,7 +208,10 @@ void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply 
         if (is_answer && (question->left || read_answer(&question->ask.query->task, reply->described))) {
                 const Pathways__Wire__Described *body = reply->described;
                 uint64_t digest = question->left ? 0 : question->ask.query->digest;
-                finish(describe, question, &(struct pw_function_facts){ body->in_place, body->time_limit_us, digest }, PW_OK, NULL);
+                finish(describe, question, &(struct pw_function_facts){ .in_place = body->in_place,
+                                                                        .time_limit_us = body->time_limit_us, .digest = digest,
+                                                                        .forms = { body->on_processor, body->on_gpus } },
+                       PW_OK, NULL);
         } else {
                 finish(describe, question, NULL,
                        pw_status_of_value(reply->status) ? (enum pw_status)reply->status : PW_PROTOCOL,

@@ -220,7 +220,7 @@ static void open_boards(struct fuzz_host *host)
                 status = pw_boards_island(daemon->boards, i, daemon->children.islands[i].board, PW_ISLAND_BOARD_BYTES, NULL);
         }
         for (uint32_t i = 0; i < FUZZ_DEVICES && status == PW_OK; i++) {
-                struct pw_device_add add = { i, i / 2, "emulated", DEVICE_BYTES, false };
+                struct pw_device_add add = { i, i / 2, "emulated", DEVICE_BYTES, false, false };
 
                 daemon->children.all[i] = (struct pw_child){ .daemon = daemon, .number = i, .island = i / 2,
                                                          .board = zeroed(&devices[i], sizeof(struct pw_device_board)) };

@@ -125,6 +125,31 @@ static void calls_that_go_wrong(void **state)
         end(host);
 }
 
+/* Functions without a form for the devices of their slice are refused when they are compiled. */
+static void functions_without_a_form(void **state)
+{
+        struct it_host *host = begin(state, "cuda:1,emulated:1", "2", NULL);
+        static const struct { const char *kind, *function, *texts; } cases[] = {
+                { "cuda", "gpu/hostly", "gpu/hostly|no form for GPUs|pw_function.cuda" },
+                { "emulated", "gpu/fault", "gpu/fault|for GPUs alone|kind cuda" },
+        };
+
+        for (size_t i = 0; i < pw_array_count(cases); i++) {
+                struct pw_slice *slice;
+                struct pw_program *program = pw_program_new(host->session, "test/form");
+                struct pw_value *value;
+
+                it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1, .kind = cases[i].kind }, &slice,
+                                    IT_ERR));
+                value = pw_input(program, slice, PW_F64, PW_DIMS(12), PW_BROADCAST, 0);
+                pw_result(program, pw_call(program, slice, cases[i].function, PW_ARGS(value), PW_BROADCAST));
+                it_fails(pw_compile(program, IT_ERR), PW_UNSUPPORTED, cases[i].texts);
+                pw_program_free(program);
+                pw_slice_close(slice);
+        }
+        end(host);
+}
+
 static void hosts_without(void **state)
 {
         static const struct { const char *devices, *conf, *texts; } cases[] = {
@@ -147,7 +172,7 @@ static void hosts_without(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(calls_that_go_wrong),
-                                            IT_FOLDER_TEST(hosts_without) };
+                                            IT_FOLDER_TEST(functions_without_a_form), IT_FOLDER_TEST(hosts_without) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,7 +275,7 @@ void play_begin_host(uint32_t at, uint64_t capacity, bool linked)
         host->scheduler = pw_scheduler_new(&params, &err);
         assert_non_null(host->scheduler);
         for (uint32_t d = 0; d < PLAY_DEVICES; d++) {
-                struct pw_device_add add = { d, d, "emulated", capacity, false };
+                struct pw_device_add add = { d, d, "emulated", capacity, false, false };
                 assert_int_equal(pw_scheduler_device_add(host->scheduler, &add, &err), PW_OK);
                 assert_int_equal(pw_scheduler_segment(host->scheduler, d, "t", 100 + d, capacity, &err), PW_OK);
         }
