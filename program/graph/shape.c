@@ -308,11 +308,11 @@ static enum pw_status check_form(const struct pw_slice_map *slice, const struct 
                 return PW_OK;
         if (slice->kernels)
                 return pw_error_set(ret_err, PW_UNSUPPORTED,
-                                    "it has no form for GPUs (pw_function.cuda), and the slice has such: give its module one, or take "
-                                    "a slice of another kind");
+                                    "it has no form for GPUs (pw_function.cuda), and the slice has such: give its module one, or "
+                                    "take a slice of another kind");
         return pw_error_set(ret_err, PW_UNSUPPORTED,
-                            "it has a form for GPUs alone, and the slice has none: take a slice of kind cuda, or give its module a form "
-                            "for the processor (pw_function.run)");
+                            "it has a form for GPUs alone, and the slice has none: take a slice of kind cuda, or give its module a "
+                            "form for the processor (pw_function.run)");
 }
 
 /* Keep one answer. What comes from user code is checked like anything else from outside. */
