@@ -7,7 +7,8 @@ redis_sources = daemon/meta/redis/address.c daemon/meta/redis/answer.c daemon/me
 	daemon/meta/redis/member.c daemon/meta/redis/names.c daemon/meta/redis/redis.c daemon/meta/redis/saver.c daemon/meta/redis/script.c \
 	daemon/meta/redis/state.c daemon/meta/redis/table.c daemon/meta/redis/telling.c daemon/meta/redis/wire.c
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
-daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/calls.c daemon/child/arena.c daemon/child/child.c daemon/child/child_board.c daemon/child/spawn.c \
+daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/arena.c daemon/child/child.c daemon/child/child_board.c daemon/child/child_end.c \
+	daemon/child/spawn.c \
 	daemon/client/attach.c daemon/client/object/foreign.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/scan.c \
 	daemon/client/object/move.c daemon/client/object/name.c daemon/client/process.c daemon/client/request.c daemon/client/session.c \
 	daemon/client/tally.c daemon/client/tenant.c daemon/client/object/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c \
@@ -21,7 +22,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/calls.c daemon/child/arena.c
 	daemon/inspect/why/why.c daemon/inspect/why/why_device.c daemon/inspect/why/why_host.c \
 	daemon/inspect/why/why_fetch.c daemon/inspect/why/why_memory.c daemon/inspect/why/why_peer.c daemon/inspect/why/why_process.c \
 	daemon/inspect/why/why_run.c daemon/install.c \
-	daemon/loop/heap.c daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
+	daemon/loop/calls.c daemon/loop/heap.c daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
 	daemon/memory/fetch/fetch.c daemon/memory/fetch/fetch_plan.c daemon/memory/fetch/fetch_task.c \
 	daemon/memory/freezer/freezer.c daemon/memory/freezer/frozen.c daemon/memory/freezer/proxies.c \
 	daemon/memory/freezer/replica.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
@@ -43,8 +44,8 @@ daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecd
 daemon_libraries = daemon/libdaemon.la daemon/libtransport.la daemon/libboard.la cluster/libcluster.la scheduler/libscheduler.la store/libstore.la      \
 	program/libprogram.la plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(OPENSSL_LIBS) $(HIREDIS_LIBS)         \
 	$(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
-noinst_HEADERS += daemon/alarm.h daemon/calls.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/arena.h daemon/child/child.h \
-	daemon/child/child_board.h daemon/child/children.h daemon/child/spawn.h daemon/client/client.h \
+noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/arena.h daemon/child/child.h \
+	daemon/child/child_board.h daemon/child/child_end.h daemon/child/children.h daemon/child/spawn.h daemon/client/client.h \
 	daemon/client/clients.h daemon/client/object/foreign.h daemon/client/lane.h daemon/client/scan.h daemon/client/object/move.h daemon/client/object/name.h \
 	daemon/client/observer.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
 	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/effect.h daemon/http/health.h \
@@ -52,7 +53,7 @@ noinst_HEADERS += daemon/alarm.h daemon/calls.h daemon/board/boards.h daemon/boa
 	daemon/inspect/list.h daemon/inspect/list_peer.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
 	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h \
 	daemon/inspect/trace/trace_peer.h daemon/inspect/trace/trace_private.h daemon/inspect/trace/trace_program.h \
-	daemon/inspect/waits.h daemon/inspect/why/why.h daemon/install.h daemon/loop.h daemon/loop/heap.h daemon/loop/timer.h \
+	daemon/inspect/waits.h daemon/inspect/why/why.h daemon/install.h daemon/loop.h daemon/loop/calls.h daemon/loop/heap.h daemon/loop/timer.h \
 	daemon/loop/turn.h daemon/memory/audit.h daemon/memory/backing.h daemon/memory/device.h daemon/memory/fetch/fetch.h daemon/memory/fetch/fetch_private.h \
 	daemon/memory/freezer/freezer.h daemon/memory/freezer/frozen.h \
 	daemon/memory/freezer/proxies.h daemon/memory/freezer/replica.h \

@@ -2,12 +2,12 @@
 #include "executor/attach.h"
 
 #include "base/memory.h"
+#include "executor/arenas.h"
 #include "libclient/socket/connection.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 #define MAPS_MAX (2 + PW_ISLANDS_MAX + PW_DEVICES_MAX)
 
@@ -19,9 +19,8 @@ struct pw_attached {
         struct pw_map maps[MAPS_MAX];
         uint32_t map_count;
         uint64_t done_at_start; /* gangs of the device */
-        int mailbox, arena;     /* of a device whose memory is apart: where its arena is sent, and that if it was there; else -1 */
-        uint64_t arena_bytes;
-        uint8_t *arenas[PW_DEVICES_MAX]; /* that are mapped, by the memory of the own device; NULL: not yet */
+        struct pw_exec_arenas arenas; /* where memory of devices is apart */
+        uint64_t capacity_bytes;      /* of each device */
         uint32_t *gone;         /* segments, told by answers, and mapped still */
         size_t gone_count;
 };
@@ -142,106 +141,13 @@ static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map
         return status;
 }
 
-/* --- arenas: memory of devices that is apart ------------------------------------------------------------------------------ */
-
-static enum pw_status arena_map(struct pw_attached *attached, uint32_t device, int fd, struct pw_error *ret_err)
-{
-        const struct pw_launch_params *params = &attached->params;
-        struct pw_arena arena = { .fd = fd, .own = device == params->device, .bytes = attached->arena_bytes };
-
-        return params->kind->memory(params->handle)->map(params->handle, &arena, &attached->arenas[device], ret_err);
-}
-
-/* Ask for it, or, of the own device, say that it was sent. */
-static enum pw_status arena_ask(struct pw_attached *attached, uint32_t device, struct pw_answer *ret_answer,
-                                struct pw_error *ret_err)
-{
-        Pathways__Wire__Arena body = PATHWAYS__WIRE__ARENA__INIT;
-        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        enum pw_status status;
-
-        body.device = device;
-        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_ARENA;
-        request.arena = &body;
-        status = pw_connection_call(attached->connection, &request, ret_answer, ret_err);
-        if (status != PW_OK)
-                return status;
-        status = descriptors(ret_answer, ret_answer->reply->body_case == PATHWAYS__WIRE__REPLY__BODY_ARENA, "arena", 1, ret_err);
-        if (status != PW_OK)
-                pw_answer_done(ret_answer);
-        return status;
-}
-
-static enum pw_status mail(int mailbox, int fd, struct pw_error *ret_err)
-{
-        union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } room;
-        struct iovec part = { (char[]){ 0 }, 1 };
-        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room };
-
-        *CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET,
-                                                     .cmsg_type = SCM_RIGHTS };
-        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &fd, sizeof fd);
-        return sendmsg(mailbox, &message, MSG_NOSIGNAL) == 1 ? PW_OK : pw_error_errno(ret_err, errno, "sending an arena");
-}
-
-/* The first executor of a device makes it. */
-static enum pw_status arena_make(struct pw_attached *attached, struct pw_error *ret_err)
-{
-        struct pw_launch_params *params = &attached->params;
-        struct pw_answer answer;
-        enum pw_status status = params->kind->memory(params->handle)->make(params->handle, attached->arena_bytes, &attached->arena,
-                                                                           ret_err);
-
-        if (status == PW_OK)
-                status = mail(attached->mailbox, attached->arena, ret_err);
-        if (status == PW_OK)
-                status = arena_ask(attached, params->device, &answer, ret_err);
-        if (status == PW_OK)
-                pw_answer_done(&answer);
-        return status;
-}
-
-static enum pw_status arena_open(struct pw_attached *attached, struct pw_error *ret_err)
-{
-        struct pw_launch_params *params = &attached->params;
-        enum pw_status status = PW_OK;
-
-        if (!(params->kind->caps(params->handle) & PW_DEVICE_APART))
-                return PW_OK;
-        if (attached->mailbox < 0)
-                return pw_error_set(ret_err, PW_PROTOCOL, "pathwaysd takes the memory of device %u for the processor's",
-                                    params->device);
-        params->is_used = attached->arena >= 0;
-        if (!params->is_used)
-                status = arena_make(attached, ret_err);
-        return status == PW_OK ? arena_map(attached, params->device, attached->arena, ret_err) : status;
-}
-
-static enum pw_status arena_of(struct pw_attached *attached, uint32_t device, uint8_t **ret_base, struct pw_error *ret_err)
-{
-        enum pw_status status = PW_OK;
-        struct pw_answer answer;
-
-        if (device >= PW_DEVICES_MAX)
-                return pw_error_set(ret_err, PW_PROTOCOL, "a segment of device %u", device);
-        if (!attached->arenas[device]) {
-                status = arena_ask(attached, device, &answer, ret_err);
-                if (status != PW_OK)
-                        return status;
-                status = arena_map(attached, device, answer.fds[0], ret_err);
-                pw_answer_done(&answer);
-        }
-        *ret_base = attached->arenas[device];
-        return status;
-}
-
 static enum pw_status map_rooms(struct pw_attached *attached, const struct pw_answer *answer, struct pw_rooms_map *map,
                                 struct pw_error *ret_err)
 {
         const Pathways__Wire__SegmentInfo *info = answer->reply->segment;
         bool apart = info->apart;
 
-        if (info->heads < pw_segment_heads(info->bytes) || (apart && info->bytes > attached->arena_bytes))
+        if (info->heads < pw_segment_heads(info->bytes) || (apart && info->bytes > attached->arenas.bytes))
                 return pw_error_set(ret_err, PW_PROTOCOL, "segment %u of a device has %llu bytes, and %llu of heads", info->segment,
                                     (unsigned long long)info->bytes, (unsigned long long)info->heads);
         if (map_answered(answer->fds[!apart], 0, info->heads, &map->heads, ret_err) != PW_OK)
@@ -250,7 +156,7 @@ static enum pw_status map_rooms(struct pw_attached *attached, const struct pw_an
                 return map_answered(answer->fds[0], info->offset, info->bytes, &map->rooms, ret_err);
         map->apart = true;
         map->rooms = (struct pw_map){ .bytes = info->bytes, .writable = info->device == attached->params.device };
-        return arena_of(attached, info->device, &map->rooms.base, ret_err);
+        return pw_exec_arenas_of(&attached->arenas, info->device, &map->rooms.base, ret_err);
 }
 
 /* Rooms and their heads; where they are apart heads alone. */
@@ -383,7 +289,7 @@ static enum pw_status map_boards(struct pw_attached *attached, struct pw_answer 
         }
         params->bells = bells;
         for (uint32_t i = attached->map_count; i < answer->fd_count && status == PW_OK; i++) {
-                *(attached->mailbox < 0 ? &attached->mailbox : &attached->arena) = answer->fds[i];
+                pw_exec_arenas_take(&attached->arenas, answer->fds[i]);
                 answer->fds[i] = -1;
         }
         return status;
@@ -419,12 +325,24 @@ static enum pw_status open_device(struct pw_attached *attached, const char *text
         options.params.ring = ring_own;
         options.params.lost = device_lost;
         options.params.context = params;
-        attached->arena_bytes = pw_round_up(options.params.capacity_bytes, 4096);
+        attached->capacity_bytes = pw_round_up(options.params.capacity_bytes, 4096);
         params->kind = pw_device_kind(options.kind);
         params->collective = pw_collective_kind("host");
         if (!params->kind)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "this executor has no devices of kind %s", options.kind);
         return params->kind->open(&options.params, &params->handle, ret_err);
+}
+
+static enum pw_status open_arenas(struct pw_attached *attached, struct pw_error *ret_err)
+{
+        struct pw_launch_params *given = &attached->params;
+        struct pw_exec_arenas_params params = { .connection = attached->connection, .memory = given->kind->memory(given->handle),
+                                                .handle = given->handle, .device = given->device,
+                                                .bytes = attached->capacity_bytes };
+
+        if (!(given->kind->caps(given->handle) & PW_DEVICE_APART))
+                return PW_OK;
+        return pw_exec_arenas_open(&attached->arenas, &params, &given->is_used, ret_err);
 }
 
 /* The daemon is told, either way. */
@@ -438,7 +356,7 @@ static enum pw_status bring_up(struct pw_attached *attached, const char *options
         char name[64] = "";
 
         if (status == PW_OK)
-                status = arena_open(attached, ret_err);
+                status = open_arenas(attached, ret_err);
         if (status == PW_OK)
                 attached->params.kind->name_of(attached->params.handle, name, sizeof name);
         body.status = status;
@@ -465,7 +383,7 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
         if (!attached)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for an executor");
         attached->fd = fd;
-        attached->mailbox = attached->arena = -1;
+        attached->arenas = PW_EXEC_ARENAS_NONE;
         status = pw_connection_open(&params, &attached->connection, &welcome, ret_err);
         if (status != PW_OK) {
                 free(attached);
@@ -490,14 +408,9 @@ void pw_detach(struct pw_attached *attached)
 {
         if (!attached)
                 return;
-        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++)
-                if (attached->arenas[i])
-                        attached->params.kind->memory(attached->params.handle)->unmap(attached->params.handle, attached->arenas[i],
-                                                                                      attached->arena_bytes);
+        pw_exec_arenas_done(&attached->arenas);
         if (attached->params.handle)
                 attached->params.kind->close(attached->params.handle);
-        pw_close_fd(&attached->mailbox);
-        pw_close_fd(&attached->arena);
         for (uint32_t i = 0; i < attached->map_count; i++)
                 pw_unmap(&attached->maps[i]);
         pw_connection_close(attached->connection);

@@ -27,8 +27,8 @@ struct pw_surroundings {
         /* Segments that were mapped and are no more, one by one, as the answers up to now said: false when all were told. Nothing
          * of them is used by what is ordered. NULL: there are none. */
         bool (*gone)(void *context, uint32_t *ret_segment);
-        /* Say which values were fetched, and be told which are to be: at most PW_FETCHES_MAX. Returns how many; UINT32_MAX: it could
-         * not be asked, and nothing was heard. NULL: there are none.   Blocks: for the answer. */
+        /* Say which values were fetched, and be told which are to be: at most PW_FETCHES_MAX. Returns how many; UINT32_MAX: it
+         * could not be asked, and nothing was heard. NULL: there are none.   Blocks: for the answer. */
         uint32_t (*fetches)(void *context, const struct pw_fetched *fetched, uint32_t count, struct pw_wanted_value *ret_tasks);
         /* Open version `digest` of module `name`. Own: the caller closes *ret_fd. Errors: PW_NOT_FOUND, what the daemon says. */
         enum pw_status (*module)(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err);

@@ -11,8 +11,8 @@
  *
  * An object of another host that somebody here holds has a *proxy*: an entry in its tenant's futures segment, as a result has. It
  * names the id that the object has at its home, which is the one that people see. READY with the flag MOVING, its bytes are not
- * here: all of its list but the place of its shard is good. The swap that clears the flag says that they are. So it is with a result
- * in memory of devices that the processor does not read, whose bytes are fetched into host memory when somebody wants them.
+ * here: all of its list but the place of its shard is good. The swap that clears the flag says that they are. So it is with a
+ * result in memory of devices that the processor does not read, whose bytes are fetched into host memory when somebody wants them.
  *
  * The word, from its low bits: state 3 | flags 5 | generation 24 || generation 8 | status 8 | zero 16. A futex is the low half. The
  * generation, of 32 bits, counts the objects that have had this slot.

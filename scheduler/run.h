@@ -228,10 +228,7 @@ PW_MUST_CHECK enum pw_status pw_scheduler_run_numbers(const struct pw_scheduler 
 bool pw_scheduler_run_known(struct pw_scheduler *scheduler, uint64_t number, struct pw_run_row *ret_row);
 /* The next programs of a walk over all, as they came, so many at most; from one zeroed, or behind the program `after`, to what
  * returns false. True: there are more, and the walk holds the next one until it goes on or is done. */
-struct pw_program_walk {
-        uint32_t after;
-        struct pw_program_row *next; /* NULL: it is not under way */
-};
+struct pw_program_walk { uint32_t after; struct pw_program_row *next; }; /* next NULL: it is not under way */
 bool pw_scheduler_programs(struct pw_scheduler *scheduler, struct pw_program_walk *walk, uint32_t most,
                            bool (*row)(void *context, const struct pw_program_row *row), void *context);
 void pw_scheduler_programs_done(struct pw_program_walk *walk);

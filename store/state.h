@@ -230,8 +230,7 @@ struct pw_store {
         uint64_t serving;          /* of the queue: counts up */
         struct pw_heap leases, waits; /* by their end; waits for names too */
         const struct pw_observer *observer; /* of changes of states; NULL: nobody watches */
-        struct pw_table copies;          /* of objects that were fetched: by their place */
-        struct pw_table run_refs;        /* of runs, to objects with many claims: the first of its key */
+        struct pw_table copies, run_refs; /* fetched objects by their place; of runs, to objects with many claims: first of a key */
         struct pw_list ending_sessions, ending_extents, rung;
         struct pw_list dropping;   /* tenants with dropped objects: they take turns */
         struct pw_object **closing; /* of those, found without references by begin */

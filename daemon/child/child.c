@@ -5,12 +5,11 @@
 #include "base/size.h"
 #include "daemon/child/arena.h"
 #include "daemon/child/child_board.h"
+#include "daemon/child/child_end.h"
 #include "daemon/child/spawn.h"
-#include "daemon/session/complaint.h"
 
 #include <ctype.h>
 #include <event2/event.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,19 +19,6 @@
 #define BACKOFF_MAX_US 5000000u
 #define STOP_MS 2000
 #define LOOKS_PER_LIMIT 16u
-
-static bool is_describer(const struct pw_child *child)
-{
-        return child->number == child->daemon->device_count;
-}
-
-static void name_child(const struct pw_child *child, char text[40])
-{
-        if (is_describer(child))
-                snprintf(text, 40, "describer");
-        else
-                snprintf(text, 40, "device h%u:%u", child->daemon->host, child->number);
-}
 
 static void on_exited(evutil_socket_t fd, short what, void *context);
 
@@ -100,11 +86,11 @@ static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
 {
         struct pw_daemon *daemon = child->daemon;
         struct pw_spawned spawned;
-        bool apart = !is_describer(child) && daemon->settings.kinds.of[child->number].apart;
+        bool apart = !pw_child_describes(child) && daemon->settings.kinds.of[child->number].apart;
         enum pw_status status = apart ? pw_child_arena_begin(&child->arena, ret_err) : PW_OK;
 
         if (status == PW_OK)
-                status = pw_spawn(daemon, is_describer(child) ? -1 : (int)child->number, &spawned, ret_err);
+                status = pw_spawn(daemon, pw_child_describes(child) ? -1 : (int)child->number, &spawned, ret_err);
 
         if (status != PW_OK)
                 return status;
@@ -180,74 +166,6 @@ static void start_due(struct pw_daemon *daemon, uint64_t now_us)
         }
 }
 
-static bool is_overrun(const siginfo_t *info) { return info->si_code == CLD_EXITED && info->si_status == PW_EXIT_OVERRUN; }
-
-/* In the words of its executor, where any byte may stand. */
-static void say_device(const struct pw_child *child, char *text, size_t bytes)
-{
-        size_t at = 0;
-
-        for (; at < bytes - 1 && at < sizeof child->board->end_text && child->board->end_text[at]; at++)
-                text[at] = isprint((unsigned char)child->board->end_text[at]) ? child->board->end_text[at] : '?';
-        text[at] = 0;
-}
-
-/* "SIGSEGV", "exit status 3", or why the daemon killed it. */
-static void say_how(const struct pw_child *child, const siginfo_t *info, char *text, size_t bytes)
-{
-        if (child->kill_reason[0])
-                snprintf(text, bytes, "%s", child->kill_reason);
-        else if (is_overrun(info))
-                snprintf(text, bytes, "a function wrote past its output");
-        else if (info->si_code == CLD_EXITED && info->si_status == PW_EXIT_DEVICE && child->board)
-                say_device(child, text, bytes);
-        else if (info->si_code == CLD_EXITED && info->si_status == PW_EXIT_DETACHED)
-                snprintf(text, bytes, "a function closed its connection to pathwaysd");
-        else if (info->si_code == CLD_EXITED)
-                snprintf(text, bytes, "exit status %d", info->si_status);
-        else
-                snprintf(text, bytes, "SIG%s", sigabbrev_np(info->si_status) ? sigabbrev_np(info->si_status) : "?");
-}
-
-/* What it was in, if that was a gang, and how it ended. */
-static void note_end(struct pw_child *child, const siginfo_t *info)
-{
-        uint64_t running = child->board ? atomic_load(&child->board->running) : 0;
-        const struct pw_image_node *node;
-        const char *name;
-
-        say_how(child, info, child->ended_how, sizeof child->ended_how);
-        child->ended_in[0] = 0;
-        if (running && running > atomic_load(&child->board->done.seq) &&
-            pw_child_gang(child->daemon, child->number, running, &node, &name, &child->ended_run))
-                snprintf(child->ended_in, sizeof child->ended_in, "%s", name);
-}
-
-/* "broken/crash of run 7", or "no gang". */
-static void say_in_what(const struct pw_child *child, char *text, size_t bytes)
-{
-        if (child->ended_in[0])
-                snprintf(text, bytes, "%s of run %" PRIu64, child->ended_in, child->ended_run);
-        else
-                snprintf(text, bytes, "no gang");
-}
-
-/* Functions of clients may end it again and again. */
-static void log_end(const struct pw_child *child)
-{
-        struct pw_daemon *daemon = child->daemon;
-        char who[40], in_what[340], line[700];
-
-        name_child(child, who);
-        say_in_what(child, in_what, sizeof in_what);
-        snprintf(line, sizeof line, "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u", who, (int)child->pid,
-                 child->ended_how, in_what, child->crashes);
-        if (daemon->phase >= PW_STOPPING)
-                pw_log(&daemon->log, PW_LOG_DEBUG, "%s", line);
-        else
-                pw_complain(daemon, PW_LOG_OTHERS, "%s", line);
-}
-
 static void executor_down(struct pw_child *child, enum pw_status status)
 {
         pw_child_board_down(child, status, child->ended_how);
@@ -268,7 +186,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
                 event_add(child->exited, NULL);
                 return;
         }
-        note_end(child, &info);
+        pw_child_end_note(child, &info);
         if (child->session)
                 pw_session_end(child->session, NULL);
         event_free(child->exited);
@@ -279,11 +197,14 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         forget_segments(child);
         was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
-        log_end(child);
+        pw_child_end_log(child);
         if (daemon->phase >= PW_STOPPING)
                 return;
-        status = child->kill_reason[0] ? child->kill_status : is_overrun(&info) && !is_describer(child) ? PW_OVERRUN : PW_CRASHED;
-        if (is_describer(child))
+        if (child->kill_reason[0])
+                status = child->kill_status;
+        else
+                status = pw_child_overran(&info) && !pw_child_describes(child) ? PW_OVERRUN : PW_CRASHED;
+        if (pw_child_describes(child))
                 daemon->children.calls->describer_down(daemon, status, child->ended_how);
         else
                 executor_down(child, status);
@@ -402,7 +323,7 @@ void pw_child_detached(struct pw_dsession *session)
         if (child->session != session)
                 return;
         child->session = NULL;
-        if (is_describer(child))
+        if (pw_child_describes(child))
                 daemon->children.calls->describer_detached(daemon);
         if (child->pidfd >= 0 && daemon->phase < PW_STOPPING)
                 kill(child->pid, SIGKILL);

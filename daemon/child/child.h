@@ -39,6 +39,8 @@ struct pw_child {
         uint32_t gone_count, gone_capacity;
 };
 
+static inline bool pw_child_describes(const struct pw_child *child) { return child->number == child->daemon->device_count; }
+
 /* What those above are asked and told of children, on the loop thread; all are filled. */
 struct pw_child_calls {
         /* A session of the child at the other end of the socket. Own: `fd_take`. */

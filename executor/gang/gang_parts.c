@@ -85,7 +85,8 @@ struct pw_room_head pw_gang_parts_make(struct pw_exec_gang *gang)
         struct pw_error err;
 
         if (pw_run_room(gang->view, &gang->node->outputs[0]).apart)
-                return pw_gang_cause(gang, PW_UNSUPPORTED, "the processor does not read this device: nothing is reduced in parts there");
+                return pw_gang_cause(gang, PW_UNSUPPORTED,
+                                     "the processor does not read this device: nothing is reduced in parts there");
         for (uint32_t i = 0; i < gang->node->sources->count; i++) {
                 struct pw_box part = part_of(gang, i);
                 if (is_own(gang, i) && reduce(gang, &part, &moved, &err) != PW_OK)

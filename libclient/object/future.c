@@ -55,7 +55,8 @@ void pw_future_fill(struct pw_future *future, const struct pw_client_segment *se
 
 bool pw_future_is_proxy(const struct pw_future *future)
 {
-        return pw_future_word(future) && future->entry->away == PW_ENTRY_PROXY && pw_future_segment(future)->kind == PW_SEGMENT_FUTURES;
+        return pw_future_word(future) && future->entry->away == PW_ENTRY_PROXY &&
+               pw_future_segment(future)->kind == PW_SEGMENT_FUTURES;
 }
 
 struct pw_id pw_future_local_id(const struct pw_future *future)

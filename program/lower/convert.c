@@ -149,8 +149,8 @@ static enum pw_status add_crossing(struct way *way, uint32_t *ret_value, struct 
         return status == PW_OK ? add_pair(way, ret_value, ret_err) : status;
 }
 
-/* Is it an all-reduce, over all that is partial, of a shard that is worth the meetings? Each group has to lie in one island, and the
- * processor makes the parts. */
+/* Is it an all-reduce, over all that is partial, of a shard that is worth the meetings? Each group has to lie in one island, and
+ * the processor makes the parts. */
 static enum pw_status goes_in_parts(const struct way *way, bool *ret_parts, struct pw_error *ret_err)
 {
         const struct pw_low_value *value = &way->low->values[way->value];
@@ -190,8 +190,9 @@ static enum pw_status check_memory(const struct way *way, struct pw_error *ret_e
         if (pw_slice_reads(to, from))
                 return PW_OK;
         return pw_error_set(ret_err, PW_UNSUPPORTED,
-                            "devices of kind %s do not read what lies in memory of devices of kind %s: end the program there, bring "
-                            "its result to host memory (pw_get() and pw_put(), or pw_relocate()), and give that to another program",
+                            "devices of kind %s do not read what lies in memory of devices of kind %s: end the program there, "
+                            "bring its result to host memory (pw_get() and pw_put(), or pw_relocate()), and give that to "
+                            "another program",
                             to->kind, from->kind);
 }
 

@@ -64,9 +64,9 @@ static void check_memory(struct pw_live *live, uint32_t index)
         if (live->inputs[index].status != PW_OK || place->source != PW_INPUT_RESULT ||
             pw_slice_reads(reader, &place->result->type->memory))
                 return;
-        snprintf(text, sizeof text, "input %u of %s lies in memory of devices of kind %s, which those of kind %s do not read: bring it "
-                 "to host memory first (pw_relocate(), or pw_get() and pw_put())", index, row->name, place->result->type->memory.kind,
-                 reader->kind);
+        snprintf(text, sizeof text, "input %u of %s lies in memory of devices of kind %s, which those of kind %s do not read: "
+                 "bring it to host memory first (pw_relocate(), or pw_get() and pw_put())", index, row->name,
+                 place->result->type->memory.kind, reader->kind);
         pw_input_fails(live, index, PW_UNSUPPORTED, text);
 }
 

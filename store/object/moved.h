@@ -20,7 +20,7 @@ bool pw_move_put_place(struct pw_store *store, const struct pw_object *with, str
 /* fetched.c */
 void pw_fetched_note(struct pw_store *store, struct pw_object *object, const struct pw_shard_list *list); /* READY with that list */
 bool pw_fetched_is_away(const struct pw_object *object); /* its list is where nobody reads: READY, it has the flag MOVING */
-struct pw_ref *pw_fetched_ref(struct pw_store *store, const struct pw_object *object); /* its claim of its copy; NULL: it has none */
+struct pw_ref *pw_fetched_ref(struct pw_store *store, const struct pw_object *object); /* its claim of its copy; NULL: none */
 void pw_fetched_exchange(struct pw_store *store, struct pw_object *left, struct pw_object *right); /* with their lists */
 void pw_fetched_leave(struct pw_store *store, struct pw_object *object); /* its copy goes, and it is apart no more */
 

@@ -23,7 +23,7 @@ transport/stream transport/proof transport
 session
 tools
 END
-loop='calls daemon effect main'
+loop='daemon effect main'
 
 # The place of each file: file, folder. daemon.h has none.
 sources '*.[ch]' | grep '^daemon/' | grep -v '_test\.[ch]$' | awk -v loop=" $loop " '

@@ -149,7 +149,8 @@ static void test_cost(void **state)
         for (uint32_t i = 0; i < CALLS; i++)
                 assert_int_equal(kind->launch(device, &calls[i].call, NULL), PW_OK);
         took_ns = now_ns() - took_ns;
-        printf("a call on a GPU: %.2f calls of the driver, %lu that block, %ld bytes of the heap for %u, %.2f us of the fake's own\n",
+        printf("a call on a GPU: %.2f calls of the driver, %lu that block, %ld bytes of the heap for %u, "
+               "%.2f us of the fake's own\n",
                (double)(all_calls() - before) / CALLS, (unsigned long)(blocking_calls() - blocked),
                (long)(mallinfo2().uordblks - heap), CALLS, (double)took_ns / 1000 / CALLS);
         assert_true(all_calls() - before <= CALLS * CALLS_MOST);

@@ -1,6 +1,6 @@
-/* What every memory of a device keeps: boxes are copied and reduced as the processor does it, from its memory and from the device's,
- * bytes come out as they are there, an arena is zeroed, and is the same for who maps it by its descriptor, after its maker, too.
- * GPUs are those of the fake driver.
+/* What every memory of a device keeps: boxes are copied and reduced as the processor does it, from its memory and from the
+ * device's, bytes come out as they are there, an arena is zeroed, and is the same for who maps it by its descriptor, after its
+ * maker, too. GPUs are those of the fake driver.
  */
 #include "base/memory.h"
 #include "executor/device/device.h"
@@ -60,7 +60,8 @@ static bool site_open(struct site *site, const struct pw_device_kind *kind, uint
                 return site->base != NULL;
         }
         assert_int_equal(site->memory->make(site->device, ARENA_BYTES, &site->fd, &err), PW_OK);
-        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, true, ARENA_BYTES }, &site->base, &err), PW_OK);
+        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, true, ARENA_BYTES }, &site->base, &err),
+                         PW_OK);
         return true;
 }
 
@@ -130,8 +131,8 @@ static void put(struct site *site, uint64_t offset, const void *from, uint64_t b
         struct pw_box all = { .rank = 1, .size = { bytes } };
         struct pw_error err;
 
-        assert_int_equal(site->memory->copy_box(site->device, &(struct pw_box_move){ site->base + offset, from, &all, &all, &all, PW_U8,
-                                                                                     true }, &err), PW_OK);
+        assert_int_equal(site->memory->copy_box(site->device, &(struct pw_box_move){ site->base + offset, from, &all, &all, &all,
+                                                                                     PW_U8, true }, &err), PW_OK);
 }
 
 /* Copied and reduced where they lie, against the same by the processor. */
@@ -159,8 +160,8 @@ static void check_move(struct site *site, bool from_host, bool reduces)
                 from[i] = (uint8_t)below(60);
         put(site, 0, to, to_bytes);
         put(site, ROOM_BYTES, from, from_bytes);
-        struct pw_box_move move = { site->base, from_host ? from : site->base + ROOM_BYTES, &boxes.to, &boxes.from, &boxes.part, dtype,
-                                    from_host };
+        struct pw_box_move move = { site->base, from_host ? from : site->base + ROOM_BYTES, &boxes.to, &boxes.from, &boxes.part,
+                                    dtype, from_host };
         if (reduces) {
                 assert_int_equal(site->memory->reduce_box(site->device, &move, op, &err), PW_OK);
                 assert_int_equal(pw_box_reduce(to, &boxes.to, from, &boxes.from, &boxes.part, dtype, op), PW_OK);
@@ -248,8 +249,10 @@ static void check_arena(struct site *site)
         put(site, 4096, seen, sizeof seen);
         assert_int_equal(site->memory->settle(site->device, &err), PW_OK);
         site->memory->unmap(site->device, site->base, ARENA_BYTES);
-        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, true, ARENA_BYTES }, &site->base, &err), PW_OK);
-        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, false, ARENA_BYTES }, &base, &err), PW_OK);
+        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, true, ARENA_BYTES }, &site->base, &err),
+                         PW_OK);
+        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, false, ARENA_BYTES }, &base, &err),
+                         PW_OK);
         read_out(site, again, 4096, sizeof again);
         assert_memory_equal(again, seen, sizeof seen);
         assert_int_equal(site->memory->copy_out(site->device, again, base + 4096, sizeof again, &err), PW_OK);

@@ -1,5 +1,5 @@
-/* Values that other hosts want and that are on devices whose memory the processor does not read: each is fetched first, and what its
- * puller has said meanwhile is heard then.
+/* Values that other hosts want and that are on devices whose memory the processor does not read: each is fetched first, and what
+ * its puller has said meanwhile is heard then.
  *
  * Threads: loop thread only.   Blocks: never.
  */

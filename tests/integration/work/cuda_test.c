@@ -96,8 +96,8 @@ static void expect_alive(struct it_host *host, struct pw_slice *slice)
         pw_program_free(program);
 }
 
-/* Each is an error that names device, function and what was wrong; what ends a device ends it for what lay there alone, and the next
- * executor finds its memory again. */
+/* Each is an error that names device, function and what was wrong; what ends a device ends it for what lay there alone, and the
+ * next executor finds its memory again. */
 static void calls_that_go_wrong(void **state)
 {
         static const struct { const char *function, *texts; enum pw_status status; } cases[] = {
@@ -165,8 +165,8 @@ static void hosts_without(void **state)
                                                   "64MiB", "--device-memory", "8MiB"), cases[i].texts);
                 it_gpus_done(&gpus);
         }
-        it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", "/nowhere/libcuda.so.1", "--host-memory", "64MiB"),
-                            "/nowhere/libcuda.so.1");
+        it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", "/nowhere/libcuda.so.1", "--host-memory",
+                                          "64MiB"), "/nowhere/libcuda.so.1");
 }
 
 int main(void)

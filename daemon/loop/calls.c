@@ -1,5 +1,5 @@
 /* Tables of functions that those below are handed: what they have to tell those above. */
-#include "daemon/calls.h"
+#include "daemon/loop/calls.h"
 
 #include "daemon/client/client.h"
 #include "daemon/client/observer.h"

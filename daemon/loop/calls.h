@@ -1,7 +1,7 @@
 /* See calls.c.
  */
-#ifndef PW_DAEMON_CALLS_H
-#define PW_DAEMON_CALLS_H
+#ifndef PW_DAEMON_LOOP_CALLS_H
+#define PW_DAEMON_LOOP_CALLS_H
 
 #include "daemon/child/child.h"
 
