@@ -1,7 +1,7 @@
 /* The launch loop. */
 #include "executor/launch.h"
 
-#include "executor/fetch.h"
+#include "executor/gang/fetch.h"
 #include "executor/gang/flight.h"
 #include "executor/wait.h"
 

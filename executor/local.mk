@@ -5,7 +5,7 @@ executor_libexecutor_la_SOURCES = executor/arenas.c executor/attach.c executor/c
 	executor/device/cuda.c executor/device/cuda/cuda_code.c executor/device/cuda/cuda_driver.c \
 	executor/device/cuda/cuda_memory.c executor/device/cuda/cuda_watch.c executor/device/cuda/peer.c executor/device/emulated.c \
 	executor/device/hostly.c executor/device/kinds.c executor/device/memory_apart.c executor/device/memory_host.c \
-	executor/fetch.c executor/gang/flight.c executor/gang/gang.c executor/gang/gang_assemble.c executor/gang/gang_call.c \
+	executor/gang/fetch.c executor/gang/flight.c executor/gang/gang.c executor/gang/gang_assemble.c executor/gang/gang_call.c \
 	executor/gang/gang_fault.c executor/gang/gang_load.c executor/gang/gang_parts.c executor/gang/gang_transfer.c \
 	executor/launch.c executor/options.c executor/program/module.c executor/program/node.c executor/program/nodes.c \
 	executor/program/program.c executor/program/run.c executor/program/segments.c executor/report.c executor/wait.c
@@ -14,7 +14,7 @@ noinst_HEADERS += executor/arenas.h executor/attach.h executor/collective/collec
 	executor/collective/nccl_library.h executor/collective/stream.h executor/describe.h executor/device/cuda/cuda_driver.h \
 	executor/device/cuda/peer.h executor/device/cuda/peer_part.h executor/device/cuda_private.h executor/device/device.h \
 	executor/device/guard.h executor/device/hostly.h executor/device/kinds.h executor/device/memory.h \
-	executor/device/memory_apart.h executor/fetch.h executor/fixture_test.h executor/gang/flight.h executor/gang/gang.h \
+	executor/device/memory_apart.h executor/gang/fetch.h executor/fixture_test.h executor/gang/flight.h executor/gang/gang.h \
 	executor/gang/gang_private.h executor/launch.h executor/program/module.h executor/program/program.h executor/program/run.h \
 	executor/program/segments.h executor/report.h executor/surroundings.h executor/wait.h
 

@@ -38,8 +38,7 @@ static const struct pw_option items[] = {
         { "cuda-driver", 0, PW_OPTION_TEXT, AT(cuda_driver), NULL, "FILE",
           "The library of the CUDA driver that executors of GPUs load. Default: libcuda.so.1, wherever the system has it." },
         { "emulated-apart", 0, PW_OPTION_FLAG, AT(emulated_apart), "no", NULL,
-          "The processor does not read the memory of emulated devices, as that of GPUs: values there are fetched into host memory "
-          "before they are read." },
+          "Emulated devices: the processor does not read their memory, as that of GPUs. Values are fetched from there first." },
         { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR",
           "A folder of modules NAME.so, besides the installed one. May be given several times; the first that has a module wins. "
           "SIGHUP applies a change." },

@@ -10,7 +10,10 @@
 /* The devices of a host, and the kind of each: "emulated:4,cpu:2" are six, numbered so. apart: the processor does not read its
  * memory. in_host: that lies in the host's. kernels: it runs
  * functions by kernels. ordinal: which of its kind it is on the host: "cuda@0,2". */
-struct pw_device_kinds { uint32_t count; struct { char name[16]; bool apart, in_host, kernels; uint32_t ordinal; } of[PW_DEVICES_MAX]; };
+struct pw_device_kinds {
+        uint32_t count;
+        struct { char name[16]; bool apart, in_host, kernels; uint32_t ordinal; } of[PW_DEVICES_MAX];
+};
 
 struct pw_settings {
         const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;

@@ -107,8 +107,10 @@ static void test_params(void **state)
         (void)state;
         assert_null(pw_scheduler_new(&(struct pw_scheduler_params){ .policy = "lottery" }, &err));
         assert_string_equal(err.text, "--policy \"lottery\": there are only fifo, share");
-        assert_int_equal(pw_scheduler_device_add(scheduler, &(struct pw_device_add){ 3, 0, "cpu", 1, false, false }, &err), PW_EXISTS);
-        assert_int_equal(pw_scheduler_device_add(scheduler, &(struct pw_device_add){ 64, 0, "cpu", 1, false, false }, &err), PW_LIMIT);
+        assert_int_equal(pw_scheduler_device_add(scheduler, &(struct pw_device_add){ 3, 0, "cpu", 1, false, false }, &err),
+                         PW_EXISTS);
+        assert_int_equal(pw_scheduler_device_add(scheduler, &(struct pw_device_add){ 64, 0, "cpu", 1, false, false }, &err),
+                         PW_LIMIT);
 }
 
 /* Those of one tenant end, on all devices, and may be made again. */

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,4 +58,22 @@ void it_gpus_done(struct it_gpus *gpus)
         unlink(path);
         unlink(gpus->driver);
         rmdir(gpus->folder);
+}
+
+size_t it_gpus_arguments(const struct it_gpus *gpus, const char **all, size_t count, size_t most)
+{
+        static const char emulated[] = "emulated", other[] = "cuda";
+
+        for (size_t i = 1; i < count; i++) {
+                const char *at = strcmp(all[i - 1], "--devices") ? NULL : strstr(all[i], emulated);
+                char *text;
+
+                if (at && asprintf(&text, "%.*s%s%s", (int)(at - all[i]), all[i], other, at + strlen(emulated)) > 0)
+                        all[i] = text;
+        }
+        if (count + 2 < most) {
+                all[count++] = "--cuda-driver";
+                all[count++] = gpus->driver;
+        }
+        return count;
 }

@@ -12,4 +12,8 @@ struct it_gpus { char folder[64], driver[96]; };
 void it_gpus_init(struct it_gpus *gpus, const char *conf);
 void it_gpus_done(struct it_gpus *gpus);
 
+/* Of `count` arguments of a daemon, with room for `most`: devices that were to be emulated are GPUs, and their driver is told.
+ * Returns how many there are then. */
+size_t it_gpus_arguments(const struct it_gpus *gpus, const char **all, size_t count, size_t most);
+
 #endif

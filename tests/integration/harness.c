@@ -143,25 +143,6 @@ void it_host_init(struct it_host *host)
         snprintf(host->log, sizeof host->log, "%s/log", host->folder);
 }
 
-/* Devices that were to be emulated are GPUs, and their driver is told. */
-static size_t as_gpus(const struct it_host *host, const char **all, size_t count)
-{
-        static const char emulated[] = "emulated", other[] = "cuda";
-
-        for (size_t i = 1; i < count; i++) {
-                const char *at = strcmp(all[i - 1], "--devices") ? NULL : strstr(all[i], emulated);
-                char *text;
-
-                if (at && asprintf(&text, "%.*s%s%s", (int)(at - all[i]), all[i], other, at + strlen(emulated)) > 0)
-                        all[i] = text;
-        }
-        if (count < ARGS_MAX - 2) {
-                all[count++] = "--cuda-driver";
-                all[count++] = host->gpus->driver;
-        }
-        return count;
-}
-
 /* In the child, which ends. */
 static void exec_daemon(const struct it_host *host, const char *const *args, int ready)
 {
@@ -182,7 +163,7 @@ static void exec_daemon(const struct it_host *host, const char *const *args, int
         while (*args && count < ARGS_MAX - 1)
                 all[count++] = *args++;
         if (host->gpus)
-                count = as_gpus(host, all, count);
+                count = it_gpus_arguments(host->gpus, all, count, ARGS_MAX);
         else if (it_apart() && count < ARGS_MAX - 1)
                 all[count++] = "--emulated-apart";
         /* Modules crash on purpose: a sanitizer in the executor is to leave the signal as it is. */

@@ -61,7 +61,7 @@ static enum pw_status leave(struct pw_task *task)
         return PW_OK;
 }
 
-/* --- the same on GPUs ---------------------------------------------------------------------------------------------------------- */
+/* --- the same on GPUs -------------------------------------------------------------------------------------------------------- */
 
 static const char code[] =
 #include "tests/integration/modules/parts.ptx.inc"

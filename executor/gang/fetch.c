@@ -1,5 +1,5 @@
 /* Fetching values from the device. They are whole, and who wants them holds them: nothing writes their rooms meanwhile. */
-#include "executor/fetch.h"
+#include "executor/gang/fetch.h"
 
 #include "executor/gang/gang_private.h"
 

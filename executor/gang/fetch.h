@@ -1,7 +1,7 @@
 /* Values of the own device that somebody wants in host memory: copied there between gangs, as the daemon says.
  */
-#ifndef PW_EXECUTOR_FETCH_H
-#define PW_EXECUTOR_FETCH_H
+#ifndef PW_EXECUTOR_GANG_FETCH_H
+#define PW_EXECUTOR_GANG_FETCH_H
 
 #include "executor/launch.h"
 
