@@ -113,7 +113,8 @@ int64_t it_slack(void);
 void it_within(const char *what, int64_t since_us, int64_t bound_us);
 uint64_t it_environment(const char *name, uint64_t otherwise);
 /* Tests are run over devices whose memory the processor does not read: emulated ones ($PW_APART), or, in place of these, GPUs of
- * the fake driver ($PW_GPUS). Who gets a result has it copied, and has room for that in host memory; a device copies between gangs. */
+ * the fake driver ($PW_GPUS). Who gets a result has it copied, and has room for that in host memory; a device copies between
+ * gangs. */
 bool it_apart(void);
 uint64_t it_random(uint64_t *seed); /* splitmix64 */
 
