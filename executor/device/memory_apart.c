@@ -76,7 +76,8 @@ static enum pw_status apart_copy_out(struct pw_exec_device *device, void *to, co
                                      struct pw_error *ret_err)
 {
         (void)ret_err;
-        memcpy(to, pw_apart_at(pw_apart_of(device), from), bytes);
+        if (bytes)
+                memcpy(to, pw_apart_at(pw_apart_of(device), from), bytes);
         return PW_OK;
 }
 

@@ -34,7 +34,8 @@ static enum pw_status host_copy_out(struct pw_exec_device *device, void *to, con
                                     struct pw_error *ret_err)
 {
         (void)device, (void)ret_err;
-        memcpy(to, from, bytes);
+        if (bytes)
+                memcpy(to, from, bytes);
         return PW_OK;
 }
 
