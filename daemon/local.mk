@@ -111,7 +111,7 @@ tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 daemon_tests = daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test daemon/settings/tenants_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
-	daemon/peer/codec_test daemon/peer/name/name_codec_test daemon/peer/page/page_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
+	daemon/peer/codec_test daemon/peer/pull/sending_test daemon/peer/name/name_codec_test daemon/peer/page/page_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
 	daemon/meta/redis/member_test tests/conformance/meta_test tests/conformance/redis_test tests/conformance/redis_refuses_test \
 	tests/conformance/redis_spoilt_test
 check_PROGRAMS += $(daemon_tests)
@@ -145,6 +145,8 @@ daemon_peer_name_name_codec_test_LDADD = store/libstore.la cluster/libcluster.la
 	$(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
 daemon_peer_page_page_codec_test_SOURCES = daemon/peer/page/page_codec.c daemon/peer/page/page_codec_test.c
 daemon_peer_page_page_codec_test_LDADD = cluster/libcluster.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
+daemon_peer_pull_sending_test_SOURCES = daemon/peer/pull/sending_test.c
+daemon_peer_pull_sending_test_LDADD = $(daemon_libraries) $(CMOCKA_LIBS)
 daemon_peer_codec_test_SOURCES = daemon/peer/codec.c daemon/peer/codec_test.c
 daemon_peer_codec_test_LDADD = cluster/libcluster.la wire/libwire.la base/libbase.la $(PROTOBUF_C_LIBS) $(CMOCKA_LIBS)
 daemon_memory_overhead_test_SOURCES = daemon/memory/overhead.c daemon/memory/overhead_test.c
