@@ -360,6 +360,8 @@ static void want_fetched(struct pw_peers *peers, uint32_t host, const struct pw_
         if (status != PW_OK)
                 pw_peers_give_up(peers, host, &err);
         act(peers);
+        pw_offering_unheld(peers, message->id); /* who wanted it may have let go of it before there was an offer */
+        act(peers);
 }
 
 enum pw_status pw_pulling_hear(struct pw_peers *peers, uint32_t host, const uint8_t *bytes, uint32_t count,
