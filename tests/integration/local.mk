@@ -291,12 +291,16 @@ tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c $(
 tests_integration_work_cuda_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/work/apart_test
-tests_integration_work_apart_test_SOURCES = tests/integration/work/apart_test.c $(integration_folder)  $(integration_sources)
-tests_integration_work_apart_test_LDADD = $(integration_libraries)
+tests_integration_work_apart_test_SOURCES = tests/integration/work/apart_test.c $(integration_cluster) $(integration_sources)
+tests_integration_work_apart_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 integration_tests += tests/integration/work/fetches_test
 tests_integration_work_fetches_test_SOURCES = tests/integration/work/fetches_test.c $(integration_folder) \
 	tests/integration/other.c tests/integration/other.h $(integration_scene) $(integration_sources)
 tests_integration_work_fetches_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/fault/reports_test
+tests_integration_fault_reports_test_SOURCES = tests/integration/fault/reports_test.c $(integration_folder) $(integration_scene) \
+	$(integration_sources)
+tests_integration_fault_reports_test_LDADD = executor/libexecutor.la $(integration_libraries)
 integration_tests += tests/integration/work/kinds_test
 tests_integration_work_kinds_test_SOURCES = tests/integration/work/kinds_test.c $(integration_folder)  $(integration_sources)
 tests_integration_work_kinds_test_LDADD = $(integration_libraries)

@@ -67,6 +67,8 @@ void cluster_launch(struct cluster *cluster, int i, const char *name, bool found
 
         if (cluster->linked)
                 count = listens(cluster, i, &proof, args, count);
+        if (cluster->apart)
+                args[count++] = "--emulated-apart";
         if (cluster->serves) {
                 args[count++] = "--http";
                 args[count++] = "127.0.0.1:0";

@@ -16,6 +16,7 @@ struct cluster {
         const char *tenants[CLUSTER_HOSTS]; /* a line of --tenant; NULL: none */
         const char *lease;             /* NULL: 400ms */
         bool serves;                   /* /metrics */
+        bool apart;                    /* the processor does not read the memory of their devices */
         bool linked;                   /* they deal with each other, over sockets in the server's folder; */
         const char *secret_file;       /* or at any port of loopback, with this; */
         const char *certificates;      /* or with TLS, by those of this folder, which certificates.sh made */

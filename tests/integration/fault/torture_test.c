@@ -276,7 +276,7 @@ static int one_case(void *context, int pipe)
         }
         bool started = it_host_start(host, args, &status, said);
         no_faults();
-        if (!started && torture->target == EXECUTOR)
+        if (!started && torture->target == EXECUTOR && strncmp(said, "pathwaysd: device h0:", 21)) /* which it could not open */
                 fail_msg("pathwaysd ended with %d: \"%s\"", status, said);
         if (!started) {
                 if ((status != 1 && status != 2) || strncmp(said, "pathwaysd: ", 11))
