@@ -27,6 +27,7 @@ pathways_cuda.h executor
 END
 
 # $1 file, $2 what it includes, $3 the character before it
+# shellcheck disable=SC2016
 judge='
 function folder(path) { return substr(path, 1, index(path, "/") - 1) }
 FILENAME == rules { for (i = 2; i <= NF; i++) allowed[$1, $i] = 1; known[$1] = 1; next }

@@ -25,7 +25,7 @@ trap 'kill "$daemon" 2>/dev/null || true; wait "$daemon" 2>/dev/null || true; rm
 read -r _ <"$work/ready" || bad "pathwaysd did not start: $(tail -1 "$work/log")"
 export PATHWAYS_SOCKET=$work/run/pathwaysd.sock
 for source in "$work"/*.c; do
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2086,SC2015
         $CC $flags -std=gnu11 -Wall -Wextra -Werror -Ibase -Ilibclient "$source" -o "${source%.c}" -L "$PW_BUILD/libclient/.libs" \
                 -lpathways -lpthread >"$work/out" 2>&1 &&
                 timeout 60 "${source%.c}" >"$work/out" 2>&1 </dev/null || {

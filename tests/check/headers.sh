@@ -9,6 +9,7 @@ includes="-I. -Ibase -Ilibclient -I$PW_BUILD -I$PW_BUILD/wire"
 compile() {
         header=$1
         shift
+        # shellcheck disable=SC2086
         printf '#include "%s"\n#include "%s"\n' "$header" "$header" |
                 "$@" -fsyntax-only -Wall -Wextra -Werror $includes - >"$work/out" 2>&1 || {
                 bad "$header: $*"
@@ -44,6 +45,7 @@ pw_status words(pw_program *program, pw_slice *slice, pw_future *&future, unsign
 END
 if [ -n "${CHECK_CXX-}" ]; then
         for standard in c++11 c++17 c++20; do
+                # shellcheck disable=SC2086
                 $CHECK_CXX -std=$standard -pedantic -fsyntax-only -Wall -Wextra -Werror $includes "$work/words.cc" >"$work/out" 2>&1 || {
                         bad "the words of pathways.h in $standard:"
                         head -n 10 "$work/out"
