@@ -313,6 +313,18 @@ __attribute__((noreturn)) static void device_lost(void *context, const char *how
         _exit(PW_EXIT_DEVICE);
 }
 
+static enum pw_status open_collective(struct pw_launch_params *params, struct pw_collective_params *of, struct pw_error *ret_err)
+{
+        bool nccl = params->kind->caps(params->handle) & PW_DEVICE_NCCL;
+
+        of->number = params->device;
+        of->device = params->handle;
+        of->lost = device_lost;
+        of->context = params;
+        params->collective = pw_collective_kind(nccl && !of->off ? "nccl" : "host");
+        return params->collective->open(of, &params->joints, ret_err);
+}
+
 static enum pw_status open_device(struct pw_attached *attached, const char *text, struct pw_error *ret_err)
 {
         struct pw_launch_params *params = &attached->params;
@@ -327,10 +339,10 @@ static enum pw_status open_device(struct pw_attached *attached, const char *text
         options.params.context = params;
         attached->capacity_bytes = pw_round_up(options.params.capacity_bytes, 4096);
         params->kind = pw_device_kind(options.kind);
-        params->collective = pw_collective_kind("host");
         if (!params->kind)
                 return pw_error_set(ret_err, PW_NOT_FOUND, "this executor has no devices of kind %s", options.kind);
-        return params->kind->open(&options.params, &params->handle, ret_err);
+        status = params->kind->open(&options.params, &params->handle, ret_err);
+        return status == PW_OK ? open_collective(params, &options.collective, ret_err) : status;
 }
 
 static enum pw_status open_arenas(struct pw_attached *attached, struct pw_error *ret_err)
@@ -409,6 +421,8 @@ void pw_detach(struct pw_attached *attached)
         if (!attached)
                 return;
         pw_exec_arenas_done(&attached->arenas);
+        if (attached->params.collective)
+                attached->params.collective->close(attached->params.joints);
         if (attached->params.handle)
                 attached->params.kind->close(attached->params.handle);
         for (uint32_t i = 0; i < attached->map_count; i++)

@@ -23,6 +23,7 @@ struct pw_launch_params {
         const struct pw_device_kind *kind;
         struct pw_exec_device *handle;                         /* of the kind */
         const struct pw_collective_kind *collective;
+        struct pw_collective *joints;                          /* of that kind */
         const struct pw_surroundings *around;
         bool is_used;                                          /* the arena of the device had rooms before: bytes of any tenant */
 };

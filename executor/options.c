@@ -23,12 +23,16 @@ static enum pw_status option_parse(const char *key, const char *value, struct pw
                 { "copy_bandwidth", &options->params.copy_bandwidth },
                 { "apart", &options->params.apart },
                 { "ordinal", &options->params.ordinal },
+                { "nccl_off", &options->collective.off },
+                { "nccl_channels", &options->collective.channels },
         };
 
         if (!strcmp(key, "kind"))
                 snprintf(options->kind, sizeof options->kind, "%s", value);
         if (!strcmp(key, "library"))
                 snprintf(options->params.library, sizeof options->params.library, "%s", value);
+        if (!strcmp(key, "nccl_library"))
+                snprintf(options->collective.library, sizeof options->collective.library, "%s", value);
         for (uint32_t i = 0; i < pw_array_count(numbers); i++)
                 if (!strcmp(key, numbers[i].key))
                         return number_parse(key, value, numbers[i].number, ret_err);

@@ -149,11 +149,13 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
 /* As executor/options.c reads it. */
 static void describe_device(const struct pw_settings *settings, uint32_t device, char *text, size_t bytes)
 {
-        snprintf(text, bytes, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d ordinal=%u library=%s",
+        snprintf(text, bytes, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d ordinal=%u library=%s "
+                              "nccl_library=%s nccl_off=%d nccl_channels=%u",
                  settings->kinds.of[device].name, (unsigned long long)settings->device_memory,
                  (unsigned long long)settings->launch_delay_us, (unsigned long long)settings->copy_bandwidth,
                  settings->kinds.of[device].apart, settings->kinds.of[device].ordinal,
-                 settings->cuda_driver ? settings->cuda_driver : "");
+                 settings->cuda_driver ? settings->cuda_driver : "", settings->nccl_library ? settings->nccl_library : "",
+                 settings->no_nccl, settings->nccl_communicators);
 }
 
 static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello,
@@ -163,7 +165,7 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
         bool executor = !strcmp(hello->role, "executor");
-        char options[600];
+        char options[900];
         int fds[4 + PW_ISLANDS_MAX + PW_DEVICES_MAX];
         uint32_t fd_count = 0;
         enum pw_status status = pw_child_attached(session, executor, hello->device, ret_err);

@@ -37,6 +37,13 @@ static const struct pw_option items[] = {
           "Emulated devices: bytes a second that a transfer moves. 0: no limit." },
         { "cuda-driver", 0, PW_OPTION_TEXT, AT(cuda_driver), NULL, "FILE",
           "The library of the CUDA driver that executors of GPUs load. Default: libcuda.so.1, wherever the system has it." },
+        { "nccl-library", 0, PW_OPTION_TEXT, AT(nccl_library), NULL, "FILE",
+          "The library of NCCL, 2.28 or newer, by which GPUs of an island reduce together. Default: libnccl.so.2, wherever the "
+          "system has it. Without one GPUs read each other's memory." },
+        { "nccl-communicators", 0, PW_OPTION_COUNT, AT(nccl_communicators), "16", "N",
+          "How many sets of GPUs each GPU keeps ready to reduce together. The one that was used least recently goes. From 1 "
+          "to 1024." },
+        { "no-nccl", 0, PW_OPTION_FLAG, AT(no_nccl), "no", NULL, "Do without NCCL: GPUs read each other's memory." },
         { "emulated-apart", 0, PW_OPTION_FLAG, AT(emulated_apart), "no", NULL,
           "Emulated devices: the processor does not read their memory, as that of GPUs. Values are fetched from there first." },
         { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR",
@@ -325,6 +332,8 @@ static enum pw_status check(struct pw_settings *settings, struct pw_error *ret_e
                 return pw_error_set(ret_err, PW_INVALID, "--socket-mode %o: from 0 to 0777", settings->socket_mode);
         if (settings->device_memory < 4096)
                 return pw_error_set(ret_err, PW_INVALID, "--device-memory: at least 4 KiB");
+        if (settings->nccl_communicators < 1 || settings->nccl_communicators > 1024)
+                return pw_error_set(ret_err, PW_INVALID, "--nccl-communicators %u: from 1 to 1024", settings->nccl_communicators);
         if (settings->ahead < 2 || settings->ahead > PW_ORDER_LOG / 4)
                 return pw_error_set(ret_err, PW_INVALID, "--ahead %u: from 2 to %u", settings->ahead, PW_ORDER_LOG / 4);
         return PW_OK;

@@ -17,15 +17,15 @@ struct pw_device_kinds {
 
 struct pw_settings {
         const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;
-        const char *cuda_driver;
+        const char *cuda_driver, *nccl_library;
         const char *metadata, *cluster, *host_name, *redis_user, *redis_password_file;
         const char *listen, *tls_cert, *tls_key, *tls_ca, *secret_file;
         struct pw_text_list modules, quotas, weights, tenants;
-        uint32_t islands, socket_mode, ahead, ready_fd;
+        uint32_t islands, socket_mode, ahead, ready_fd, nccl_communicators;
         uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth, link_reserve;
         uint64_t shutdown_us, admit_us, function_limit_us, lease_us;
         struct pw_device_kinds kinds; /* what `devices` says */
-        bool emulated_apart, new_cluster, redis_plaintext, help, version, help_mdoc, metrics_mdoc;
+        bool emulated_apart, no_nccl, new_cluster, redis_plaintext, help, version, help_mdoc, metrics_mdoc;
 };
 
 extern const struct pw_options pw_settings_options;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const struct pw_collective_kind *const kinds[] = { &pw_collective_host };
+static const struct pw_collective_kind *const kinds[] = { &pw_collective_host, &pw_collective_nccl };
 
 const struct pw_collective_kind *pw_collective_kind(const char *name)
 {

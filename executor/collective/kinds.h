@@ -4,6 +4,9 @@
 
 #include "executor/collective/collective.h"
 
-extern const struct pw_collective_kind pw_collective_host;
+extern const struct pw_collective_kind pw_collective_host, pw_collective_nccl;
+
+/* host.c: of all kinds whose sources can be read. */
+enum pw_status pw_collective_assemble(const struct pw_assembly *assembly, uint64_t *ret_moved, struct pw_error *ret_err);
 
 #endif

@@ -191,7 +191,7 @@ static void cuda_name_of(const struct pw_exec_device *device, char *text, size_t
 static uint32_t cuda_caps(const struct pw_exec_device *device)
 {
         (void)device;
-        return PW_DEVICE_APART | PW_DEVICE_KERNELS;
+        return PW_DEVICE_APART | PW_DEVICE_KERNELS | PW_DEVICE_NCCL;
 }
 
 static const struct pw_device_memory *cuda_memory(const struct pw_exec_device *device)

@@ -21,6 +21,7 @@ enum pw_device_caps {
         PW_DEVICE_SYNCHRONOUS = 1u << 0, /* launch() returns when the function has run; nothing is ever under way */
         PW_DEVICE_KERNELS = 1u << 2,     /* it runs the form of a function for GPUs, pw_function.cuda */
         PW_DEVICE_APART = 1u << 1,       /* the processor does not read its memory; all of it is one arena, for all tenants */
+        PW_DEVICE_NCCL = 1u << 3,        /* NCCL drives it: collective kind nccl is for it */
 };
 
 struct pw_device_params {

@@ -98,26 +98,12 @@ struct pw_room_head pw_gang_parts_make(struct pw_exec_gang *gang)
 
 /* --- the others' parts ---------------------------------------------------------------------------------------------------- */
 
-/* Has a process of `device` ended in this gang? The next one may write its room whoever reads it. */
-static bool has_ended(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
-{
-        const struct pw_device_board *board = gang->launch->given.boards[device];
-
-        if (pw_wait_load(&board->failed.seq) < gang->seq)
-                return false;
-        if (pw_gang_mark_read(gang, &board->marks[gang->seq % PW_ORDER_LOG], ret_fault)) { /* the daemon says otherwise in it */
-                *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
-                ret_fault->cause_device = pw_gang_device(gang, device);
-        }
-        return true;
-}
-
 static bool is_made(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
 {
         const struct pw_mark *made = &gang->launch->given.boards[device]->parts.made;
         bool came = pw_wait_member(gang->launch, device, &made->seq, gang->seq);
 
-        if (has_ended(gang, device, ret_fault))
+        if (pw_gang_has_ended(gang, device, ret_fault))
                 return false;
         if (came)
                 return pw_gang_mark_read(gang, made, ret_fault);
@@ -143,7 +129,7 @@ static bool take(struct pw_exec_gang *gang, uint32_t source, uint64_t *ret_moved
         }
         copy_of(gang)((uint8_t *)pw_run_room(gang->view, output).data + at, (const uint8_t *)from.data + at, bytes);
         *ret_moved += bytes;
-        return !has_ended(gang, device, ret_fault) && !pw_gang_lost_meanwhile(gang, device, gang->seq, ret_fault);
+        return !pw_gang_has_ended(gang, device, ret_fault) && !pw_gang_lost_meanwhile(gang, device, gang->seq, ret_fault);
 }
 
 static struct pw_room_head take_all(struct pw_exec_gang *gang)

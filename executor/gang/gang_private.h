@@ -56,11 +56,19 @@ void pw_gang_mark(const struct pw_exec_gang *gang, struct pw_mark *mark, const s
 bool pw_gang_mark_read(struct pw_exec_gang *gang, const struct pw_mark *mark, struct pw_room_head *ret_fault);
 /* Was what another device wrote before `seq` lost while it was copied from its room? A function may have written there. */
 bool pw_gang_lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault);
+/* Has a process of `device` ended in this gang? The next one may write its room whoever reads it. */
+bool pw_gang_has_ended(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault);
 /* Wait for the senders, and make this member's shard up from theirs. */
 struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang);
 /* Make output 0 up from the node's sources, whose data are all known. */
 struct pw_room_head pw_gang_assemble(struct pw_exec_gang *gang);
-/* The same of its own part alone, of a transfer in parts. */
+/* Say in the own mark, which is not published yet, whether this member would take part in a joint. */
+void pw_gang_joint_offer(struct pw_exec_gang *gang, struct pw_mark *mark);
+/* All members have arrived with values: would all of them take part? They all find the same here. */
+bool pw_gang_is_joint(const struct pw_exec_gang *gang);
+/* Make output 0 together with them. */
+struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang);
+/* The same as pw_gang_assemble() of its own part alone, of a transfer in parts. */
 struct pw_room_head pw_gang_parts_make(struct pw_exec_gang *gang);
 /* Publish the outcome of that, take the parts of the others, and wait until they have taken the own one. */
 struct pw_room_head pw_gang_parts_take(struct pw_exec_gang *gang, const struct pw_room_head *made);

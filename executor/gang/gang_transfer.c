@@ -47,6 +47,8 @@ enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
                                                    pw_min_u64(bytes, sizeof mark->value), &err) != PW_OK)
                         fault = pw_gang_cause(gang, err.status, err.text);
         }
+        if (!gang->node->image->eager)
+                pw_gang_joint_offer(gang, mark);
         pw_gang_mark(gang, mark, &fault);
         return fault.status;
 }
@@ -57,6 +59,19 @@ bool pw_gang_lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, ui
                 return false;
         *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
         ret_fault->cause_device = pw_gang_device(gang, device);
+        return true;
+}
+
+bool pw_gang_has_ended(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
+{
+        const struct pw_device_board *board = gang->launch->given.boards[device];
+
+        if (pw_wait_load(&board->failed.seq) < gang->seq)
+                return false;
+        if (pw_gang_mark_read(gang, &board->marks[gang->seq % PW_ORDER_LOG], ret_fault)) { /* the daemon says otherwise in it */
+                *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
+                ret_fault->cause_device = pw_gang_device(gang, device);
+        }
         return true;
 }
 
@@ -148,6 +163,6 @@ struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang)
         if (gang->node->image->phase == PW_PHASE_PARTS)
                 return receive_parts(gang, &fault);
         if (fault.status == PW_OK)
-                fault = pw_gang_assemble(gang);
+                fault = pw_gang_is_joint(gang) ? pw_gang_joint(gang) : pw_gang_assemble(gang);
         return look_again(gang, &fault);
 }

@@ -131,7 +131,11 @@ struct pw_mark {
                 uint64_t at_ns; /* PW_OK: when it arrived by its device's clock */
                 struct { uint32_t cause_node; struct pw_device_id cause_device; };
         };
-        uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
+        union {
+                uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
+                /* of another: 1, it takes part in a joint; and the gang in which its channel was made, 0: it has none */
+                struct { uint64_t channel; uint32_t takes; } joint;
+        };
 };
 _Static_assert(sizeof(struct pw_mark) == 64, "a mark is one line");
 
@@ -140,6 +144,13 @@ _Static_assert(sizeof(struct pw_mark) == 64, "a mark is one line");
 struct pw_parts_marks {
         struct pw_mark made;                 /* its part lies in its result's room, or is `status` */
         _Alignas(64) _Atomic uint64_t taken; /* it reads no other room in gangs up to this one */
+};
+
+/* What a member of a joint (executor/collective/collective.h) publishes behind its mark. */
+struct pw_joint_marks {
+        struct pw_mark broken;     /* it has given gang `seq` up: its part will never come */
+        _Atomic uint64_t id_seq;   /* as rank 0, what the channel of this gang is made from; 0: being written */
+        uint8_t id[128];
 };
 
 /* What went wrong, for the daemon; read in order, before the done that follows it. */
@@ -180,6 +191,7 @@ struct pw_device_board {
         _Alignas(64) struct pw_report reports[PW_REPORTS];
         _Alignas(64) struct pw_mark marks[PW_ORDER_LOG];
         _Alignas(64) struct pw_parts_marks parts;
+        _Alignas(64) struct pw_joint_marks joint;
         _Alignas(64) _Atomic uint64_t history_count;
         _Alignas(64) struct pw_history history[PW_HISTORY];
 };

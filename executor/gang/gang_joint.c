@@ -1,0 +1,250 @@
+/* A transfer that its members do together, by the collective of their devices.
+ *
+ * Nobody begins before every member's mark says that it will: one that has no value, or takes part in none, makes all of them go
+ * another way, and all see the same marks. From then on who waits looks whether the others are still there. A process that ended,
+ * and a member that gave up, will never do their part: what was begun is aborted, and its channel forgotten. The marks of the next
+ * gang say that it is, so all make another. */
+#include "executor/gang/gang_private.h"
+
+#include "executor/wait.h"
+
+#include <sched.h>
+
+#define GRACE_NS UINT64_C(1000000000) /* who is done has all of the result: what the others lack of it comes, or never will */
+#define NAP_MOST_NS UINT64_C(1000000)
+#define NAP_LEAST_NS UINT64_C(20000)
+
+_Static_assert(sizeof(struct pw_channel_id) == sizeof((struct pw_joint_marks *)0)->id, "an id fits into its board");
+
+/* --- what it is --------------------------------------------------------------------------------------------------------------- */
+
+static bool boxes_are_same(const struct pw_box *a, const struct pw_box *b)
+{
+        return a->rank == b->rank && !memcmp(a->start, b->start, a->rank * sizeof *a->start) &&
+               !memcmp(a->size, b->size, a->rank * sizeof *a->size);
+}
+
+/* By the image alone, so all members say the same: each of them sends, and each has the sum of all. */
+static bool is_all_reduce(const struct pw_exec_gang *gang)
+{
+        const struct pw_image_node *image = gang->node->image;
+        const struct pw_program_sources *sources = gang->node->sources;
+        bool is = gang->node->role == (PW_ROLE_SENDER | PW_ROLE_RECEIVER) && image->phase == PW_PHASE_WHOLE && !image->eager &&
+                  image->slice == image->source_slice && sources->count == (uint32_t)__builtin_popcountll(gang->members) &&
+                  !sources->uncovered;
+
+        for (uint32_t i = 0; i < sources->count && is; i++)
+                is = sources->groups[i] == sources->groups[0] && boxes_are_same(&sources->sources[i].box, &sources->to_box) &&
+                     (!i || sources->places[i] > sources->places[i - 1]);
+        return is;
+}
+
+/* All but its rooms. False: it is none. */
+static bool joint_find(const struct pw_exec_gang *gang, struct pw_joint *ret_joint)
+{
+        const struct pw_program_sources *sources = gang->node->sources;
+        const struct pw_slice_place *places = gang->view->program->slices[gang->node->image->slice].places;
+        struct pw_joint joint = { .seq = gang->seq, .op = gang->node->image->op, .rank = UINT32_MAX };
+
+        if (!sources || !is_all_reduce(gang))
+                return false;
+        joint.rank_count = sources->count;
+        joint.elements = pw_box_elements(&sources->to_box);
+        joint.dtype = pw_image_value(gang->view->program->image, gang->node->outputs[0].value)->dtype;
+        for (uint32_t i = 0; i < sources->count; i++) {
+                const struct pw_slice_place *at = &places[sources->places[i]];
+                if (at->host != gang->launch->given.host || at->device >= PW_DEVICES_MAX || !(gang->members >> at->device & 1))
+                        return false;
+                joint.devices[i] = (uint8_t)at->device;
+                if (at->device == gang->launch->given.device)
+                        joint.rank = i;
+        }
+        *ret_joint = joint;
+        return joint.rank != UINT32_MAX;
+}
+
+void pw_gang_joint_offer(struct pw_exec_gang *gang, struct pw_mark *mark)
+{
+        const struct pw_launch_params *given = &gang->launch->given;
+        struct pw_joint joint;
+
+        mark->joint.takes = joint_find(gang, &joint) && given->collective->takes(given->joints, &joint);
+        mark->joint.channel = mark->joint.takes ? given->collective->channel(given->joints, &joint) : 0;
+}
+
+static const struct pw_mark *mark_of(const struct pw_exec_gang *gang, uint32_t device)
+{
+        return &gang->launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
+}
+
+bool pw_gang_is_joint(const struct pw_exec_gang *gang)
+{
+        struct pw_joint joint;
+        bool is = joint_find(gang, &joint);
+
+        for (uint32_t i = 0; is && i < joint.rank_count; i++)
+                is = mark_of(gang, joint.devices[i])->joint.takes == 1;
+        return is;
+}
+
+/* --- its channel -------------------------------------------------------------------------------------------------------------- */
+
+static bool channel_is_common(const struct pw_exec_gang *gang, const struct pw_joint *joint)
+{
+        uint64_t first = mark_of(gang, joint->devices[0])->joint.channel;
+
+        for (uint32_t i = 1; i < joint->rank_count; i++)
+                if (mark_of(gang, joint->devices[i])->joint.channel != first)
+                        return false;
+        return first != 0;
+}
+
+static enum pw_status id_give(const struct pw_exec_gang *gang, struct pw_channel_id *ret_id, struct pw_error *ret_err)
+{
+        struct pw_launch *launch = gang->launch;
+        struct pw_joint_marks *own = &launch->own->joint;
+        enum pw_status status = launch->given.collective->id(launch->given.joints, ret_id, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        atomic_store(&own->id_seq, 0);
+        memcpy(own->id, ret_id, sizeof own->id);
+        atomic_store(&own->id_seq, gang->seq);
+        pw_bells_ring(launch->given.bells, &launch->given.bells->sleepers[launch->given.device].bits, gang->members);
+        return PW_OK;
+}
+
+/* False: rank 0 gave none, or has left, and another gang's may lie there. */
+static bool id_take(const struct pw_exec_gang *gang, uint32_t device, struct pw_channel_id *ret_id)
+{
+        const struct pw_joint_marks *marks = &gang->launch->given.boards[device]->joint;
+
+        if (!pw_wait_member(gang->launch, device, &marks->id_seq, gang->seq))
+                return false;
+        memcpy(ret_id, (const void *)marks->id, sizeof *ret_id);
+        atomic_thread_fence(memory_order_acquire);
+        return pw_wait_load(&marks->id_seq) == gang->seq;
+}
+
+/* --- the others --------------------------------------------------------------------------------------------------------------- */
+
+/* Will the part of `device` never come, as its process ended in this gang or it gave up? */
+static bool has_left(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
+{
+        const struct pw_device_board *board = gang->launch->given.boards[device];
+
+        if (pw_wait_load(&board->failed.seq) == gang->seq)
+                return pw_gang_has_ended(gang, device, ret_fault);
+        return pw_wait_load(&board->joint.broken.seq) == gang->seq && !pw_gang_mark_read(gang, &board->joint.broken, ret_fault);
+}
+
+/* PW_OK: all are there. `*done_ns`: since when one is done; 0: none is. */
+static struct pw_room_head look_around(struct pw_exec_gang *gang, const struct pw_joint *joint, uint64_t now_ns, uint64_t *done_ns)
+{
+        struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
+
+        for (uint32_t i = 0; i < joint->rank_count; i++) {
+                uint32_t device = joint->devices[i];
+                if (i == joint->rank)
+                        continue;
+                if (has_left(gang, device, &next))
+                        pw_gang_fault_join(&fault, &next);
+                if (pw_wait_load(&gang->launch->given.boards[device]->done.seq) < gang->seq)
+                        continue;
+                *done_ns = *done_ns ? *done_ns : now_ns;
+                if (fault.status == PW_OK && now_ns - *done_ns > GRACE_NS) {
+                        fault = pw_gang_cause(gang, PW_DEVICE_LOST, "a device that takes part is done, and its part is not here");
+                        fault.cause_device = pw_gang_device(gang, device);
+                }
+        }
+        return fault;
+}
+
+/* An eighth of what has gone by: the wait is as much longer at most. Who dies rings. */
+static void nap(struct pw_launch *launch, uint32_t seen, uint64_t now_ns, uint64_t since_ns)
+{
+        uint64_t for_ns = pw_min_u64(pw_max_u64((now_ns - since_ns) / 8, NAP_LEAST_NS), NAP_MOST_NS);
+
+        if (now_ns - since_ns < PW_YIELD_NS)
+                sched_yield();
+        else
+                pw_bells_sleep(launch->given.bells, launch->given.device, seen, (int64_t)(now_ns + for_ns));
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------------------- */
+
+/* It was begun. */
+static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_joint *joint)
+{
+        struct pw_launch *launch = gang->launch;
+        uint64_t since_ns = pw_launch_clock_ns(), done_ns = 0;
+        struct pw_room_head fault = pw_gang_fault(gang, PW_OK);
+        struct pw_error err;
+
+        launch->now_ns = 0;
+        for (;;) {
+                uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
+                enum pw_status status = launch->given.collective->poll(launch->given.joints, &err);
+                uint64_t now_ns = pw_launch_clock_ns();
+                if (status == PW_OK)
+                        return fault;
+                fault = look_around(gang, joint, now_ns, &done_ns);
+                if (fault.status != PW_OK)
+                        return fault;
+                if (status != PW_NOT_READY)
+                        return pw_gang_cause(gang, status, err.text);
+                nap(launch, seen, now_ns, since_ns);
+        }
+}
+
+/* Rank 0 said nothing: why? */
+static struct pw_room_head no_id(struct pw_exec_gang *gang, const struct pw_joint *joint)
+{
+        uint64_t done_ns = 0;
+        struct pw_room_head fault = look_around(gang, joint, pw_launch_clock_ns(), &done_ns);
+
+        if (fault.status != PW_OK)
+                return fault;
+        fault = pw_gang_cause(gang, PW_DEVICE_LOST, "a device that takes part has left before the others could meet");
+        fault.cause_device = pw_gang_device(gang, joint->devices[0]);
+        return fault;
+}
+
+static struct pw_room_head begin(struct pw_exec_gang *gang, const struct pw_joint *joint)
+{
+        const struct pw_launch_params *given = &gang->launch->given;
+        bool is_common = channel_is_common(gang, joint);
+        enum pw_status status = PW_OK;
+        struct pw_channel_id id;
+        struct pw_error err;
+
+        if (!is_common && joint->rank && !id_take(gang, joint->devices[0], &id))
+                return no_id(gang, joint);
+        if (!is_common && !joint->rank)
+                status = id_give(gang, &id, &err);
+        if (status == PW_OK)
+                status = given->collective->begin(given->joints, joint, is_common ? NULL : &id, &err);
+        return status == PW_OK ? pw_gang_fault(gang, PW_OK) : pw_gang_cause(gang, status, err.text);
+}
+
+struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang)
+{
+        const struct pw_launch_params *given = &gang->launch->given;
+        struct pw_room_head outcome;
+        struct pw_joint joint;
+
+        if (!joint_find(gang, &joint))
+                return pw_gang_cause(gang, PW_PROTOCOL, "what is no joint was taken for one");
+        joint.from = pw_run_room(gang->view, &gang->node->inputs[0]).data;
+        joint.to = pw_run_room(gang->view, &gang->node->outputs[0]).data;
+        outcome = begin(gang, &joint);
+        if (outcome.status == PW_OK)
+                outcome = await(gang, &joint);
+        if (outcome.status != PW_OK) {
+                pw_gang_mark(gang, &gang->launch->own->joint.broken, &outcome);
+                given->collective->abort(given->joints);
+                return outcome;
+        }
+        given->kind->moved(given->handle, joint.elements * pw_dtype_bytes(joint.dtype));
+        return outcome;
+}
