@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,13 +52,33 @@ void it_gpus_init(struct it_gpus *gpus, const char *conf)
         write_conf(gpus, conf);
 }
 
+void it_gpus_nccl(struct it_gpus *gpus, const char *conf)
+{
+        char path[96], library[600];
+        FILE *file;
+
+        snprintf(gpus->nccl, sizeof gpus->nccl, "%s/libnccl.so.2", gpus->folder);
+        it_built("tests/fake_nccl/.libs/libnccl.so.2", library);
+        assert_int_equal(symlink(library, gpus->nccl), 0);
+        assert_int_equal(chmod(gpus->folder, 01777), 0);
+        snprintf(path, sizeof path, "%s/fake_nccl.conf", gpus->folder);
+        file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(conf ? conf : "", file);
+        assert_int_equal(fclose(file), 0);
+}
+
+/* With what ranks that were killed left where they met. */
 void it_gpus_done(struct it_gpus *gpus)
 {
-        char path[96];
+        DIR *folder = opendir(gpus->folder);
+        const struct dirent *entry;
 
-        snprintf(path, sizeof path, "%s/fake_cuda.conf", gpus->folder);
-        unlink(path);
-        unlink(gpus->driver);
+        assert_non_null(folder);
+        while ((entry = readdir(folder)))
+                if (entry->d_name[0] != '.')
+                        unlinkat(dirfd(folder), entry->d_name, 0);
+        closedir(folder);
         rmdir(gpus->folder);
 }
 

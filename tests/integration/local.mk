@@ -289,6 +289,9 @@ integration_tests += tests/integration/work/cuda_test
 tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c $(integration_scene) \
 	$(integration_folder) $(integration_sources)
 tests_integration_work_cuda_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/work/nccl_test
+tests_integration_work_nccl_test_SOURCES = tests/integration/work/nccl_test.c $(integration_scene) $(integration_folder) $(integration_sources)
+tests_integration_work_nccl_test_LDADD = $(integration_libraries)
 
 integration_tests += tests/integration/work/apart_test
 tests_integration_work_apart_test_SOURCES = tests/integration/work/apart_test.c $(integration_cluster) $(integration_sources)
