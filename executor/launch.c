@@ -174,6 +174,8 @@ static struct pw_order order_read(struct pw_order *order)
 
 static void let_go(struct pw_launch *launch)
 {
+        if (launch->flights)
+                pw_flights_drain(launch);
         /* before it asks: what comes later counts up again */
         launch->gone = atomic_load(&launch->board->gone[launch->given.device]);
         pw_segments_let_go(&launch->segments);

@@ -9,7 +9,7 @@ mkfifo "$work/ready"
 "$PW_BUILD/daemon/pathwaysd" --run-dir "$work/run" --state-dir "$work/state" --executor "$PW_BUILD/executor/pathways-executor" \
         --modules "$PW_BUILD/executor/.libs" --modules "$PW_BUILD/examples/digits/.libs" --modules "$PW_BUILD/examples/kmeans/.libs" \
         --modules "$PW_BUILD/examples/tensor/.libs" --modules "$PW_BUILD/examples/pipeline/.libs" --devices "${devices:-emulated:4}" --islands 2 \
-        ${driver:+--cuda-driver "$driver"} --host-memory 512MiB --device-memory 32MiB --ready-fd 3 3>"$work/ready" 2>"$work/log" &
+        ${driver:+--cuda-driver "$driver" --no-nccl} --host-memory 512MiB --device-memory 32MiB --ready-fd 3 3>"$work/ready" 2>"$work/log" &
 pid=$!
 if ! read -r line <"$work/ready"; then
         : "${line=}"

@@ -20,6 +20,7 @@
 
 #define ABORT_SECONDS 1u
 #define CLOSE_SECONDS 10u /* it tears connections down that are whole */
+#define FAILURES_MAX 3u
 
 struct channel {
         struct pw_list link;
@@ -33,6 +34,7 @@ struct pw_collective {
         struct pw_collective_params params;
         struct pw_nccl_library *library;
         bool asked;               /* for the library: if there is none it was said */
+        uint32_t failures;        /* of making communicators, in a row */
         struct pw_list channels;  /* the one that was used last is the last */
         uint32_t channel_count;
         struct channel *current;  /* of the joint that was begun; NULL: none was */
@@ -80,7 +82,7 @@ static bool library_find(struct pw_collective *collective)
 static bool nccl_takes(struct pw_collective *collective, const struct pw_joint *joint)
 {
         return joint->rank_count > 1 && joint->elements && dtype_of(joint->dtype) >= 0 && op_of(joint->op) >= 0 &&
-               pw_dtype_reduces(joint->dtype, joint->op) && library_find(collective);
+               pw_dtype_reduces(joint->dtype, joint->op) && collective->failures < FAILURES_MAX && library_find(collective);
 }
 
 /* --- channels ----------------------------------------------------------------------------------------------------------------- */
@@ -185,6 +187,17 @@ static void make_room(struct pw_collective *collective, const struct pw_joint *j
                 channel_close(collective, pw_list_first(&collective->channels, struct channel, link));
 }
 
+/* One may be for another member's end. Where none is ever made, NCCL is of no use on this host. */
+static enum pw_status making_failed(struct pw_collective *collective, enum pw_nccl_result result, struct pw_error *ret_err)
+{
+        enum pw_status status = pw_nccl_error(collective->library, result, "making a communicator", ret_err);
+
+        if (++collective->failures == FAILURES_MAX)
+                fprintf(stderr, "no communicator, GPUs read each other's memory from now on device=%u text=\"%s\"\n",
+                        collective->params.number, ret_err->text);
+        return status;
+}
+
 static enum pw_status channel_make(struct pw_collective *collective, const struct pw_channel_id *from, struct pw_error *ret_err)
 {
         struct pw_nccl_config config = PW_NCCL_CONFIG_INIT;
@@ -206,7 +219,7 @@ static enum pw_status channel_make(struct pw_collective *collective, const struc
         memcpy(&id, from, sizeof id);
         result = collective->library->ncclCommInitRankConfig(&channel->comm, (int)joint->rank_count, id, (int)joint->rank, &config);
         if (result != PW_NCCL_SUCCESS && result != PW_NCCL_IN_PROGRESS)
-                return pw_nccl_error(collective->library, result, "making a communicator", ret_err);
+                return making_failed(collective, result, ret_err);
         return PW_OK;
 }
 
@@ -249,13 +262,17 @@ static enum pw_status nccl_poll(struct pw_collective *collective, struct pw_erro
         enum pw_nccl_result result = collective->library->ncclCommGetAsyncError(collective->current->comm, &state);
         enum pw_cuda_result query;
 
-        if (result != PW_NCCL_SUCCESS || (state != PW_NCCL_SUCCESS && state != PW_NCCL_IN_PROGRESS))
-                return pw_nccl_error(collective->library, result == PW_NCCL_SUCCESS ? state : result,
-                                     collective->launched ? "an all-reduce" : "making a communicator", ret_err);
+        if (result == PW_NCCL_SUCCESS && state != PW_NCCL_IN_PROGRESS)
+                result = state;
+        if (result != PW_NCCL_SUCCESS)
+                return collective->launched ? pw_nccl_error(collective->library, result, "an all-reduce", ret_err)
+                                            : making_failed(collective, result, ret_err);
         if (state == PW_NCCL_IN_PROGRESS)
                 return pw_error_set(ret_err, PW_NOT_READY, "NCCL is not done with it");
-        if (!collective->launched)
+        if (!collective->launched) {
+                collective->failures = 0;
                 return all_reduce(collective, ret_err);
+        }
         query = device->driver->cuStreamQuery(device->launches);
         if (query == PW_CUDA_NOT_READY)
                 return pw_error_set(ret_err, PW_NOT_READY, "an all-reduce is under way");

@@ -310,13 +310,17 @@ static enum pw_status cuda_launch(struct pw_exec_device *device, const struct pw
         if (device->count == PW_CUDA_FLIGHTS)
                 return PW_LIMIT;
         flight->call = call;
-        memset(words_of(device, number), 0, sizeof(uint32_t) * (1 + call->task->output_count));
-        status = launch_between(device, flight, number, &err);
+        if (call->move) {
+                status = flight->status = call->move(call);
+        } else {
+                memset(words_of(device, number), 0, sizeof(uint32_t) * (1 + call->task->output_count));
+                status = launch_between(device, flight, number, &err);
+        }
         if (status == PW_OK)
                 status = mark_end(device, flight, number, &err);
         if (status == PW_OK)
                 device->count++;
-        else if (call->task->error_text_bytes)
+        else if (!call->move && call->task->error_text_bytes)
                 snprintf(call->task->error_text, call->task->error_text_bytes, "%s", err.text);
         return status;
 }
@@ -363,7 +367,8 @@ static bool cuda_done(struct pw_exec_device *device, struct pw_device_end *ret_e
         if (!device->count || !has_ended(device, device->first))
                 return false;
         *ret_end = (struct pw_device_end){ flight_at(device, device->first)->status, PW_GUARD_WHOLE, 0 };
-        look_at_words(device, device->first, ret_end);
+        if (!flight_at(device, device->first)->call->move)
+                look_at_words(device, device->first, ret_end);
         device->first++;
         device->count--;
         return true;

@@ -38,8 +38,12 @@ struct pw_device_params {
         void *context;
 };
 
-/* A function to be run. All that it points to is the device's until the call has ended. */
+/* A function to be run, or bytes to be moved. All that it points to is the device's until the call has ended. */
 struct pw_device_call {
+        /* Not NULL: no function runs, and nothing else here counts. It asks the memory of the device for what is to be moved, once:
+         * as the call is launched where the device does that in order, behind what was launched before, or when its turn comes. The
+         * call ends with what it returns. */
+        enum pw_status (*move)(const struct pw_device_call *call);
         const struct pw_function *function;
         const struct pw_task *task;   /* all but the services, which are the kind's; the function gets a copy that it may spoil */
         const uint32_t *rests;        /* of each output: the bytes of its room behind it */
@@ -89,8 +93,8 @@ struct pw_device_kind {
         /* When all that was launched had ended, by the device's own clock (emulated.c), CLOCK_MONOTONIC: `now_ns` at the latest,
          * which is what a kind without a clock of its own returns.   Blocks: never. */
         uint64_t (*ended_ns)(struct pw_exec_device *device, uint64_t now_ns);
-        /* What is launched next reads what came at `ns`: by its own clock the device does not begin it earlier. Nothing is under
-         * way.   Blocks: never. */
+        /* What is launched next, or moved now, reads what came at `ns`: by its own clock the device does not begin it earlier.
+         * Blocks: never. */
         void (*not_before)(struct pw_exec_device *device, uint64_t ns);
         /* Nothing is under way, and it is not known what comes next: the queue has run empty. Blocks: never. */
         void (*idle)(struct pw_exec_device *device);

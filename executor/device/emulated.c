@@ -168,7 +168,15 @@ static struct pw_device_end run_apart(struct pw_exec_device *device, const struc
 
 static struct pw_device_end run(struct pw_exec_device *device, const struct pw_device_call *call)
 {
-        return device->is_apart ? run_apart(device, call) : pw_hostly_run(call, &device->services);
+        return device->is_apart && !call->move ? run_apart(device, call) : pw_hostly_run(call, &device->services);
+}
+
+/* What is moved takes its bytes over the bandwidth, and no launch. */
+static void first_begins(struct pw_exec_device *device)
+{
+        const struct launched *first = pw_list_first(&device->under_way, struct launched, link);
+
+        device->first_ns = end_of(device, first->call->move ? 0 : device->launch_delay_ns, now_ns());
 }
 
 static enum pw_status emulated_launch(struct pw_exec_device *device, const struct pw_device_call *call,
@@ -187,9 +195,9 @@ static enum pw_status emulated_launch(struct pw_exec_device *device, const struc
                 pw_list_remove(&launched->link);
         *launched = (struct launched){ .call = call };
         pw_list_init(&launched->link);
-        if (pw_list_empty(&device->under_way))
-                device->first_ns = end_of(device, device->launch_delay_ns, now_ns());
         pw_list_append(&device->under_way, &launched->link);
+        if (pw_list_first(&device->under_way, struct launched, link) == launched)
+                first_begins(device);
         return PW_OK;
 }
 
@@ -206,7 +214,7 @@ static bool emulated_done(struct pw_exec_device *device, struct pw_device_end *r
         pw_list_remove(&launched->link);
         pw_list_append(&device->spare, &launched->link);
         if (!pw_list_empty(&device->under_way))
-                device->first_ns = end_of(device, device->launch_delay_ns, now_ns());
+                first_begins(device);
         return true;
 }
 

@@ -1,10 +1,9 @@
-/* Calls under way on a device. */
+/* Gangs under way on a device. */
 #include "executor/gang/flight.h"
 
 #include "base/memory.h"
-#include "executor/gang/gang_private.h"
-
 #include <errno.h>
+#include <stdio.h>
 #include <time.h>
 
 static struct pw_flight *flight_at(struct pw_flights *flights, uint32_t i)
@@ -19,6 +18,7 @@ void pw_flights_free(struct pw_flights *flights)
         for (uint32_t i = 0; flights && i < PW_FLIGHTS; i++) {
                 free(flights->all[i].values);
                 free(flights->all[i].heads);
+                free(flights->all[i].sources);
         }
         free(flights);
 }
@@ -27,7 +27,9 @@ void pw_flights_free(struct pw_flights *flights)
 
 static bool writes(const struct pw_flight *flight, const struct pw_room_head *head)
 {
-        for (uint32_t i = 0; !flight->passes && i < flight->task.output_count; i++)
+        if (flight->kind == PW_FLIGHT_MOVE)
+                return flight->heads[0] == head;
+        for (uint32_t i = 0; flight->kind == PW_FLIGHT_CALL && i < flight->task.output_count; i++)
                 if (flight->heads[flight->task.input_count + i] == head)
                         return true;
         return false;
@@ -69,7 +71,7 @@ static void first_begins(struct pw_launch *launch, uint64_t now_ns)
 
         flights->began_ns = now_ns;
         pw_launch_begins(launch, flight->gang.seq, now_ns);
-        if (!flight->passes)
+        if (flight->kind == PW_FLIGHT_CALL)
                 atomic_store_explicit(&launch->own->running_since_ns, now_ns, memory_order_release);
 }
 
@@ -87,18 +89,31 @@ static void publish_first(struct pw_launch *launch, enum pw_status status)
                 first_begins(launch, launch->now_ns);
 }
 
-static void end_first(struct pw_launch *launch, const struct pw_device_end *end)
+static struct pw_room_head call_outcome(struct pw_flight *flight, const struct pw_device_end *end)
 {
-        struct pw_flights *flights = launch->flights;
-        struct pw_flight *flight = flight_at(flights, 0);
         struct pw_room_head fault = fault_of(flight), outcome;
 
-        atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
+        atomic_store_explicit(&flight->gang.launch->own->running_since_ns, 0, memory_order_release);
         flight->text[sizeof flight->text - 1] = 0;
         pw_gang_tried(&flight->gang);
         outcome = pw_gang_call_outcome(&flight->gang, end, flight->text);
-        if (fault.status != PW_OK)
-                outcome = fault;
+        return fault.status == PW_OK ? outcome : fault;
+}
+
+static struct pw_room_head move_outcome(const struct pw_flight *flight, const struct pw_device_end *end)
+{
+        const struct pw_gang_move *move = &flight->move;
+
+        if (end->status != PW_OK)
+                return pw_gang_cause(&flight->gang, end->status, flight->text);
+        return pw_gang_look_again(&flight->gang, move->heads, move->assembly.source_count, move->from);
+}
+
+static void end_first(struct pw_launch *launch, const struct pw_device_end *end)
+{
+        struct pw_flight *flight = flight_at(launch->flights, 0);
+        struct pw_room_head outcome = flight->kind == PW_FLIGHT_CALL ? call_outcome(flight, end) : move_outcome(flight, end);
+
         pw_gang_outputs_set(&flight->gang, &outcome);
         publish_first(launch, outcome.status);
 }
@@ -108,8 +123,11 @@ void pw_flights_reap(struct pw_launch *launch)
         struct pw_device_end end;
 
         while (launch->flights->count) {
-                if (flight_at(launch->flights, 0)->passes)
+                struct pw_flight *flight = flight_at(launch->flights, 0);
+                if (flight->kind == PW_FLIGHT_PASS)
                         publish_first(launch, PW_OK);
+                else if (flight->kind == PW_FLIGHT_SEND)
+                        publish_first(launch, pw_gang_send(&flight->gang, false));
                 else if (launch->given.kind->done(launch->given.handle, &end))
                         end_first(launch, &end);
                 else
@@ -142,6 +160,19 @@ static void await(struct pw_launch *launch, uint32_t most)
 
 void pw_flights_drain(struct pw_launch *launch) { await(launch, 0); }
 
+void pw_flights_until(struct pw_launch *launch, const struct pw_room_head *head)
+{
+        while (launch->flights && pw_flights_write(launch->flights, head))
+                await(launch, launch->flights->count - 1);
+}
+
+uint64_t pw_flights_oldest(const struct pw_exec_gang *gang)
+{
+        struct pw_flights *flights = gang->launch->flights;
+
+        return flights && flights->count ? flight_at(flights, 0)->gang.seq : gang->seq;
+}
+
 void pw_flights_settle(const struct pw_exec_gang *gang)
 {
         pw_flights_drain(gang->launch);
@@ -165,7 +196,7 @@ static void fill(struct pw_flight *flight, const struct pw_exec_gang *gang)
         uint32_t inputs = node->image->input_count, outputs = node->image->output_count;
 
         flight->gang = *gang;
-        flight->passes = false;
+        flight->kind = PW_FLIGHT_CALL;
         flight->task = node->task;
         flight->text[0] = 0;
         flight->task.error_text = flight->text;
@@ -228,15 +259,91 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
         return true;
 }
 
-void pw_flight_pass(const struct pw_exec_gang *gang)
+/* --- what is moved ----------------------------------------------------------------------------------------------------------- */
+
+/* Another run of the node may find others before this is done. */
+static bool keep(struct pw_flight *flight, const struct pw_gang_move *move)
+{
+        const struct pw_assembly *assembly = &move->assembly;
+        uint32_t count = assembly->source_count, *groups = flight->groups;
+
+        if (count > flight->source_capacity) {
+                free(flight->sources);
+                flight->source_capacity = 0;
+                flight->sources = malloc(count * (sizeof *flight->sources + sizeof *flight->source_heads + sizeof *groups));
+                if (!flight->sources)
+                        return false;
+                flight->source_capacity = count;
+                flight->source_heads = (struct pw_source_head *)(flight->sources + count);
+                flight->groups = (uint32_t *)(flight->source_heads + count);
+        }
+        memcpy(flight->sources, assembly->sources, count * sizeof *flight->sources);
+        memcpy(flight->source_heads, move->heads, count * sizeof *flight->source_heads);
+        memcpy(flight->groups, assembly->group_of, count * sizeof *flight->groups);
+        flight->move = *move;
+        flight->move.assembly.sources = flight->sources;
+        flight->move.assembly.group_of = flight->groups;
+        flight->move.heads = flight->source_heads;
+        return true;
+}
+
+static enum pw_status move(const struct pw_device_call *call)
+{
+        struct pw_flight *flight = pw_container_of(call, struct pw_flight, call);
+        struct pw_error err;
+        enum pw_status status = pw_gang_move_make(&flight->gang, &flight->move, &err);
+
+        if (status != PW_OK)
+                snprintf(flight->text, sizeof flight->text, "%.*s", (int)sizeof flight->text - 1, err.text);
+        return status;
+}
+
+bool pw_flight_move(struct pw_exec_gang *gang, const struct pw_gang_move *given, struct pw_room_head *ret_outcome)
+{
+        struct pw_launch *launch = gang->launch;
+        struct pw_flights *flights = launch->flights;
+        struct pw_device_end end;
+        struct pw_flight *flight;
+        enum pw_status status;
+
+        await(launch, PW_FLIGHTS - 1);
+        flight = flight_at(flights, flights->count);
+        if (!reserve(flight, 1) || !keep(flight, given))
+                pw_launch_die(launch, &(struct pw_error){ PW_NO_MEMORY, "no memory for what a member reads" });
+        flight->gang = *gang;
+        flight->kind = PW_FLIGHT_MOVE;
+        flight->text[0] = 0;
+        flight->heads[0] = pw_run_room(gang->view, &gang->node->outputs[0]).head;
+        flight->call = (struct pw_device_call){ .move = move };
+        status = launch->given.kind->launch(launch->given.handle, &flight->call, &end);
+        if (status != PW_OK) {
+                pw_flights_settle(gang);
+                *ret_outcome = pw_gang_cause(gang, status, flight->text[0] ? flight->text : pw_status_text(status));
+                return false;
+        }
+        if (!flights->count++)
+                first_begins(launch, pw_launch_clock_ns());
+        return true;
+}
+
+/* --- what is no work of the device ------------------------------------------------------------------------------------------- */
+
+static bool append(const struct pw_exec_gang *gang, enum pw_flight_kind kind)
 {
         struct pw_flights *flights = gang->launch->flights;
         struct pw_flight *flight;
 
+        if (!flights || !flights->count)
+                return false;
         await(gang->launch, PW_FLIGHTS - 1);
         flight = flight_at(flights, flights->count++);
         flight->gang = *gang;
-        flight->passes = true;
+        flight->kind = kind;
         if (flights->count == 1)
                 first_begins(gang->launch, pw_launch_clock_ns());
+        return true;
 }
+
+bool pw_flight_pass(const struct pw_exec_gang *gang) { return append(gang, PW_FLIGHT_PASS); }
+
+bool pw_flight_send(const struct pw_exec_gang *gang) { return append(gang, PW_FLIGHT_SEND); }

@@ -72,7 +72,16 @@ static enum pw_status refuse(struct pw_exec_gang *gang)
         return outcome.status;
 }
 
-static enum pw_status load(struct pw_exec_gang *gang, bool cancelled)
+/* It is not under way, and those that are come first. */
+static enum pw_status conclude(struct pw_exec_gang *gang, const struct pw_room_head *outcome)
+{
+        if (gang->launch->flights && gang->launch->flights->count)
+                pw_flights_settle(gang);
+        pw_gang_outputs_set(gang, outcome);
+        return outcome->status;
+}
+
+static enum pw_status load(struct pw_exec_gang *gang, bool cancelled, bool *ret_launched)
 {
         const struct pw_run_input *input = pw_run_input(gang->view, gang->node->image->input_index);
         struct pw_room_head outcome = pw_gang_fault(gang, PW_CANCELLED);
@@ -87,29 +96,32 @@ static enum pw_status load(struct pw_exec_gang *gang, bool cancelled)
         }
         if (status != PW_OK)
                 pw_launch_die(gang->launch, &err);
-        if (input->in_place)
-                return PW_OK; /* who reads it looks at its head */
+        if (input->in_place) /* who reads it looks at its head */
+                return *ret_launched = pw_flight_pass(gang), PW_OK;
         if (input->status != PW_OK)
                 outcome = pw_gang_fault(gang, input->status);
         else if (!cancelled)
-                outcome = pw_gang_load(gang, input);
-        pw_gang_outputs_set(gang, &outcome);
-        return outcome.status;
+                outcome = pw_gang_load(gang, input, ret_launched);
+        return *ret_launched ? PW_OK : conclude(gang, &outcome);
 }
 
-static enum pw_status transfer(struct pw_exec_gang *gang, bool cancelled)
+static enum pw_status transfer(struct pw_exec_gang *gang, bool cancelled, bool *ret_launched)
 {
         struct pw_room_head outcome = pw_gang_fault(gang, PW_CANCELLED);
+        struct pw_launch *launch = gang->launch;
         enum pw_status sent = PW_OK;
 
-        if (gang->node->role & PW_ROLE_SENDER)
+        if (gang->node->role == PW_ROLE_SENDER && pw_flight_send(gang))
+                return *ret_launched = true, PW_OK;
+        if (gang->node->role & PW_ROLE_SENDER) {
+                pw_flights_until(launch, pw_run_room(gang->view, &gang->node->inputs[0]).head);
                 sent = pw_gang_send(gang, cancelled);
+        }
         if (!(gang->node->role & PW_ROLE_RECEIVER))
                 return sent;
         if (!cancelled)
-                outcome = pw_gang_receive(gang);
-        pw_gang_outputs_set(gang, &outcome);
-        return outcome.status;
+                outcome = pw_gang_receive(gang, ret_launched);
+        return *ret_launched ? PW_OK : conclude(gang, &outcome);
 }
 
 /* A process before this one ended in this gang, and the daemon has marked it: nothing of it runs, its outputs are in error. */
@@ -123,17 +135,6 @@ static enum pw_status fail(struct pw_exec_gang *gang, enum pw_status status)
         if (gang->node->role & PW_ROLE_RECEIVER)
                 pw_gang_outputs_set(gang, &outcome);
         return status;
-}
-
-/* Calls are under way, and an input lies in place: there is nothing to do but to find it. Where that fails load() says so. */
-static bool passes(const struct pw_exec_gang *gang)
-{
-        const struct pw_image_node *image = gang->node->image;
-        struct pw_error err;
-
-        return gang->launch->flights && gang->launch->flights->count && image->kind == PW_NODE_LOAD &&
-               gang->view->refused == PW_OK && pw_run_input(gang->view, image->input_index)->in_place &&
-               pw_run_place_input(gang->view, &gang->launch->segments, image->input_index, &err) == PW_OK;
 }
 
 static enum pw_status call(struct pw_exec_gang *gang, bool cancelled)
@@ -150,10 +151,7 @@ static enum pw_status launch_call(struct pw_exec_gang *gang, bool *ret_launched)
         struct pw_room_head outcome;
 
         *ret_launched = pw_flight_launch(gang, &outcome);
-        if (*ret_launched)
-                return PW_OK;
-        pw_gang_outputs_set(gang, &outcome);
-        return outcome.status;
+        return *ret_launched ? PW_OK : conclude(gang, &outcome);
 }
 
 enum pw_status pw_gang_run(struct pw_exec_gang *gang, bool *ret_launched)
@@ -166,13 +164,8 @@ enum pw_status pw_gang_run(struct pw_exec_gang *gang, bool *ret_launched)
         *ret_launched = false;
         wait_for_all(gang);
         failed = pw_wait_load(&launch->own->failed.seq) == gang->seq;
-        if (!failed && passes(gang)) {
-                pw_run_account(gang->view, gang->node);
-                pw_flight_pass(gang);
-                *ret_launched = true;
-                return PW_OK;
-        }
-        if (launch->flights && (gang->node->image->kind != PW_NODE_CALL || gang->view->refused != PW_OK || failed || cancelled))
+        if (launch->flights && (gang->view->refused != PW_OK || failed || cancelled ||
+                                gang->node->image->phase == PW_PHASE_PARTS)) /* all of it happens here and now */
                 pw_flights_settle(gang);
         if (gang->view->refused != PW_OK)
                 return refuse(gang);
@@ -180,8 +173,8 @@ enum pw_status pw_gang_run(struct pw_exec_gang *gang, bool *ret_launched)
         if (failed)
                 return fail(gang, (enum pw_status)atomic_load(&launch->own->failed.status));
         switch (gang->node->image->kind) {
-        case PW_NODE_TRANSFER: return transfer(gang, cancelled);
-        case PW_NODE_LOAD: return load(gang, cancelled);
+        case PW_NODE_TRANSFER: return transfer(gang, cancelled, ret_launched);
+        case PW_NODE_LOAD: return load(gang, cancelled, ret_launched);
         default: return launch->flights && !cancelled ? launch_call(gang, ret_launched) : call(gang, cancelled);
         }
 }

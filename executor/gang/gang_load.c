@@ -1,4 +1,5 @@
 /* A member that loads its shard of an input of the run, from wherever that lies. */
+#include "executor/gang/flight.h"
 #include "executor/gang/gang_private.h"
 
 #include "executor/wait.h"
@@ -60,7 +61,7 @@ static bool too_short(const struct pw_exec_gang *gang, uint64_t bytes, uint64_t 
 
 /* Wait until the shard is there, and map it. The source is read as far as its box says, which is held against what was granted. */
 static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *shard, struct pw_source *source,
-                       const struct pw_room_head **ret_head, struct pw_room_head *ret_fault)
+                       struct pw_source_head *ret_head, struct pw_room_head *ret_fault)
 {
         struct pw_launch *launch = gang->launch;
         struct pw_segments_range part = { shard->segment, shard->offset, source->bytes };
@@ -72,6 +73,7 @@ static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *sha
                 return too_short(gang, shard->bytes, part.bytes, ret_fault);
         if (shard->device != PW_SHARD_IN_HOST && shard->seq)
                 pw_wait_done(launch, shard->device, shard->seq);
+        launch->segments.in_use = pw_flights_oldest(gang);
         status = shard->device == PW_SHARD_IN_HOST ? pw_segments_lend(&launch->segments, &part, gang->seq, &place.data, &err)
                                                    : pw_segments_at(&launch->segments, &part, &place, &err);
         if (status != PW_OK) {
@@ -80,28 +82,21 @@ static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *sha
         }
         source->data = place.data;
         source->in_host = !place.apart;
-        *ret_head = place.head;
+        *ret_head = (struct pw_source_head){ place.head, shard->device };
         return !place.head || pw_gang_is_value(gang, place.head, shard->device, ret_fault);
 }
 
 /* A small value, which the record holds. */
 static bool inline_find(struct pw_exec_gang *gang, const struct pw_run_input *input, struct pw_source *source,
-                        struct pw_room_head *ret_fault)
+                        struct pw_source_head *ret_head, struct pw_room_head *ret_fault)
 {
         source->data = input->value;
         source->in_host = true;
+        *ret_head = (struct pw_source_head){ NULL, 0 };
         return source->bytes <= sizeof input->value || too_short(gang, sizeof input->value, source->bytes, ret_fault);
 }
 
-/* Is a shard that was copied from a room of another device still a value? */
-static bool look_again(const struct pw_exec_gang *gang, const struct pw_run_shard *shard, const struct pw_room_head *head,
-                       struct pw_room_head *ret_fault)
-{
-        return !head || shard->device == gang->launch->given.device ||
-               pw_gang_is_value(gang, head, shard->device, ret_fault);
-}
-
-struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input)
+struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input, bool *ret_launched)
 {
         const struct pw_program_sources *sources = gang->node->sources;
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
@@ -112,15 +107,10 @@ struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_
         for (uint32_t i = 0; i < sources->count; i++) {
                 struct pw_source *source = &sources->sources[i];
                 const struct pw_run_shard *shard = pw_run_shard(gang->view, input, sources->places[i]);
-                if (!(input->is_inline ? inline_find(gang, input, source, &next)
+                if (!(input->is_inline ? inline_find(gang, input, source, &sources->heads[i], &next)
                       : shard          ? shard_find(gang, shard, source, &sources->heads[i], &next)
                                        : too_short(gang, 0, source->bytes, &next)))
                         pw_gang_fault_join(&fault, &next);
         }
-        if (fault.status == PW_OK)
-                fault = pw_gang_assemble(gang);
-        for (uint32_t i = 0; i < sources->count && !input->is_inline && fault.status == PW_OK; i++)
-                if (!look_again(gang, pw_run_shard(gang->view, input, sources->places[i]), sources->heads[i], &next))
-                        fault = next;
-        return fault;
+        return fault.status == PW_OK ? pw_gang_move(gang, PW_SOURCE_DONE, ret_launched) : fault;
 }

@@ -46,8 +46,8 @@ struct pw_device_call pw_gang_call_make(const struct pw_exec_gang *gang, const s
 struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const struct pw_device_end *end, const char *text);
 /* Its function has run here, for the first time perhaps. */
 void pw_gang_tried(const struct pw_exec_gang *gang);
-/* Bring an input of the run to where this member reads it. */
-struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input);
+/* Bring an input of the run to where this member reads it. *ret_launched as of pw_gang_run(): nothing else is said then. */
+struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_input *input, bool *ret_launched);
 /* Publish that this member is there, with its shard where that is eager. Returns the status of the shard. */
 enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled);
 /* Publish, in a mark of the own board, an outcome that is known; of a value it is written already. */
@@ -58,17 +58,33 @@ bool pw_gang_mark_read(struct pw_exec_gang *gang, const struct pw_mark *mark, st
 bool pw_gang_lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault);
 /* Has a process of `device` ended in this gang? The next one may write its room whoever reads it. */
 bool pw_gang_has_ended(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault);
-/* Wait for the senders, and make this member's shard up from theirs. */
-struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang);
-/* Make output 0 up from the node's sources, whose data are all known. */
-struct pw_room_head pw_gang_assemble(struct pw_exec_gang *gang);
+/* Wait for the senders, and make this member's shard up from theirs. *ret_launched: likewise. */
+struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang, bool *ret_launched);
+
+/* Sources that senders of this gang marked as theirs are lost with a process of theirs; others are values as their heads say. */
+enum pw_gang_source { PW_SOURCE_DONE, PW_SOURCE_MARKED };
+/* What output 0 is made up from. */
+struct pw_gang_move {
+        struct pw_assembly assembly;
+        const struct pw_source_head *heads; /* of its sources */
+        enum pw_gang_source from;
+        bool has_rest;                      /* what no source covers is set to 0 */
+};
+/* Make output 0 up from the node's sources, whose data are all known, or launch that. */
+struct pw_room_head pw_gang_move(struct pw_exec_gang *gang, enum pw_gang_source from, bool *ret_launched);
+/* Its parts. Ask the device's memory for it. */
+PW_MUST_CHECK enum pw_status pw_gang_move_make(const struct pw_exec_gang *gang, const struct pw_gang_move *move,
+                                               struct pw_error *ret_err);
+/* It was made: are the sources that were read in rooms of other devices still values? */
+struct pw_room_head pw_gang_look_again(const struct pw_exec_gang *gang, const struct pw_source_head *heads, uint32_t count,
+                                       enum pw_gang_source from);
 /* Say in the own mark, which is not published yet, whether this member would take part in a joint. */
 void pw_gang_joint_offer(struct pw_exec_gang *gang, struct pw_mark *mark);
 /* All members have arrived with values: would all of them take part? They all find the same here. */
 bool pw_gang_is_joint(const struct pw_exec_gang *gang);
 /* Make output 0 together with them. */
 struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang);
-/* The same as pw_gang_assemble() of its own part alone, of a transfer in parts. */
+/* Make the own part of a transfer in parts. */
 struct pw_room_head pw_gang_parts_make(struct pw_exec_gang *gang);
 /* Publish the outcome of that, take the parts of the others, and wait until they have taken the own one. */
 struct pw_room_head pw_gang_parts_take(struct pw_exec_gang *gang, const struct pw_room_head *made);

@@ -1,4 +1,5 @@
 /* A member of a transfer: senders publish that their shard is there, receivers read it in the sender's room. */
+#include "executor/gang/flight.h"
 #include "executor/gang/gang_private.h"
 
 #include "executor/wait.h"
@@ -86,7 +87,7 @@ static bool room_find(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head
             PW_OK) {
                 sources->sources[i].data = place.data;
                 sources->sources[i].in_host = !place.apart;
-                sources->heads[i] = place.head;
+                sources->heads[i].head = place.head;
                 return true;
         }
         *ret_fault = pw_gang_cause(gang, err.status, err.text);
@@ -109,6 +110,7 @@ static bool receive_marked(struct pw_exec_gang *gang, uint32_t i, uint32_t devic
                 return false;
         if (!gang->node->image->eager)
                 return room_find(gang, i, ret_fault);
+        gang->node->sources->heads[i].head = NULL;
         gang->node->sources->sources[i].data = mark->value;
         gang->node->sources->sources[i].in_host = true;
         return true;
@@ -117,52 +119,58 @@ static bool receive_marked(struct pw_exec_gang *gang, uint32_t i, uint32_t devic
 /* Source `i`, whose sender is done: in its room, own or of another island. */
 static bool receive_done(struct pw_exec_gang *gang, uint32_t i, uint32_t device, struct pw_room_head *ret_fault)
 {
-        return room_find(gang, i, ret_fault) && pw_gang_is_value(gang, gang->node->sources->heads[i], device, ret_fault);
-}
+        const struct pw_source_head *head = &gang->node->sources->heads[i];
 
-/* Are the sources that were copied from rooms of other devices still values? A mark says so of the time of this gang. */
-static struct pw_room_head look_again(const struct pw_exec_gang *gang, const struct pw_room_head *outcome)
-{
-        const struct pw_program_sources *sources = gang->node->sources;
-        const struct pw_exec_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
-        bool done = gang->node->image->phase == PW_PHASE_RECV;
-        struct pw_room_head fault;
-
-        for (uint32_t i = 0; i < sources->count && outcome->status == PW_OK && !gang->node->image->eager; i++) {
-                uint32_t device = slice->places[sources->places[i]].device;
-                if (done ? !pw_gang_is_value(gang, sources->heads[i], device, &fault)
-                         : pw_gang_lost_meanwhile(gang, device, gang->seq, &fault))
-                        return fault;
-        }
-        return *outcome;
+        if (!room_find(gang, i, ret_fault))
+                return false;
+        if (device == gang->launch->given.device)
+                pw_flights_until(gang->launch, head->head);
+        return pw_gang_is_value(gang, head->head, device, ret_fault);
 }
 
 /* All members have arrived, perhaps without a value: `arrived`. */
 static struct pw_room_head receive_parts(struct pw_exec_gang *gang, const struct pw_room_head *arrived)
 {
+        const struct pw_program_sources *sources = gang->node->sources;
         struct pw_room_head made = arrived->status == PW_OK ? pw_gang_parts_make(gang) : *arrived;
 
-        made = look_again(gang, &made);
+        if (made.status == PW_OK)
+                made = pw_gang_look_again(gang, sources->heads, sources->count, PW_SOURCE_MARKED);
         return pw_gang_parts_take(gang, &made);
 }
 
-struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang)
+/* All of them will take part: the device is theirs alone then. */
+static struct pw_room_head receive_joint(struct pw_exec_gang *gang)
+{
+        const struct pw_program_sources *sources = gang->node->sources;
+        struct pw_room_head outcome;
+
+        if (gang->launch->flights)
+                pw_flights_settle(gang);
+        outcome = pw_gang_joint(gang);
+        return outcome.status == PW_OK ? pw_gang_look_again(gang, sources->heads, sources->count, PW_SOURCE_MARKED) : outcome;
+}
+
+struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang, bool *ret_launched)
 {
         const struct pw_program_sources *sources = gang->node->sources;
         const struct pw_exec_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
 
         for (uint32_t i = 0; i < sources->count; i++) {
-                uint32_t device = slice->places[sources->places[i]].device;
+                uint32_t device = sources->heads[i].device = slice->places[sources->places[i]].device;
                 bool done = gang->node->image->phase == PW_PHASE_RECV || device == gang->launch->given.device;
                 if (!(done ? receive_done : receive_marked)(gang, i, device, &next))
                         pw_gang_fault_join(&fault, &next);
         }
-        if (gang->came_ns)
-                gang->launch->given.kind->not_before(gang->launch->given.handle, gang->came_ns);
-        if (gang->node->image->phase == PW_PHASE_PARTS)
+        if (gang->node->image->phase == PW_PHASE_PARTS) {
+                if (gang->came_ns)
+                        gang->launch->given.kind->not_before(gang->launch->given.handle, gang->came_ns);
                 return receive_parts(gang, &fault);
-        if (fault.status == PW_OK)
-                fault = pw_gang_is_joint(gang) ? pw_gang_joint(gang) : pw_gang_assemble(gang);
-        return look_again(gang, &fault);
+        }
+        if (fault.status != PW_OK)
+                return fault;
+        if (pw_gang_is_joint(gang))
+                return receive_joint(gang);
+        return pw_gang_move(gang, gang->node->image->phase == PW_PHASE_RECV ? PW_SOURCE_DONE : PW_SOURCE_MARKED, ret_launched);
 }

@@ -155,7 +155,7 @@ static bool sources_reserve(struct pw_programs *programs, struct pw_program_node
         programs->node_bytes += (places - sources->capacity) * place_bytes;
         sources->capacity = places;
         sources->sources = (struct pw_source *)memory;
-        sources->heads = (const struct pw_room_head **)(sources->sources + places);
+        sources->heads = (struct pw_source_head *)(sources->sources + places);
         sources->places = (uint32_t *)(sources->heads + places);
         sources->groups = sources->places + places;
         return true;

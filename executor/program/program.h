@@ -45,8 +45,10 @@ struct pw_program_room {
         int32_t input; /* of the program, whose load writes the value; -1: none */
 };
 
-/* What a receiver reads. The data pointers, and those to the heads of rooms (NULL: it lies in none), are of the run that is being
- * executed. */
+/* What is to be looked at again when a source was read: a head (NULL: it lies in no room), of a device. */
+struct pw_source_head { const struct pw_room_head *head; uint32_t device; };
+
+/* What a receiver reads. The data pointers, and those to the heads of rooms, are of the run that is being executed. */
 struct pw_program_sources {
         uint32_t count, capacity;
         bool layout_known; /* of a load: these are found for `layout`, with the own device at `own_place` of it */
@@ -56,7 +58,7 @@ struct pw_program_sources {
         bool rest_is_zero; /* which is a zero then: the sum has its terms on other devices of a partial destination */
         uint32_t *places, *groups;
         struct pw_source *sources;
-        const struct pw_room_head **heads;
+        struct pw_source_head *heads;
         struct pw_box to_box;
 };
 

@@ -54,7 +54,7 @@ static bool lent_drop_oldest(struct pw_segments *segments)
         struct lent *oldest = NULL, *lent;
 
         for (uint32_t i = 0; (lent = pw_table_next(&segments->lent, &i));)
-                if (lent->used != segments->gang && (!oldest || lent->used < oldest->used))
+                if (lent->used < segments->in_use && (!oldest || lent->used < oldest->used))
                         oldest = lent;
         if (oldest)
                 lent_drop(segments, oldest);
@@ -152,7 +152,7 @@ static enum pw_status lent_add(struct pw_segments *segments, uint32_t number, st
 
         if (!lent)
                 return no_memory(number, ret_err);
-        *lent = (struct lent){ .segment = number, .used = segments->gang };
+        *lent = (struct lent){ .segment = number, .used = segments->in_use };
         status = map_segment(segments, number, &lent->map, ret_err);
         if (status == PW_OK && !pw_table_put(&segments->lent, number, lent))
                 status = no_memory(number, ret_err);
@@ -175,7 +175,6 @@ enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_se
         struct lent *lent = pw_table_get(&segments->lent, part->segment);
         enum pw_status status = PW_OK;
 
-        segments->gang = gang;
         if (!lent)
                 status = lent_add(segments, part->segment, &lent, ret_err);
         if (status != PW_OK)

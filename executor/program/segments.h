@@ -30,7 +30,7 @@ struct pw_segments {
         uint32_t own_apart;   /* segments of the own device in its arena that were ever mapped: each is another tenant's */
         struct pw_table lent; /* of host memory */
         uint64_t lent_bytes;
-        uint64_t gang;        /* that was lent to last: what it was lent stays */
+        uint64_t in_use;      /* what this gang was lent stays, and later ones */
 };
 
 void pw_segments_init(struct pw_segments *segments, const struct pw_surroundings *around);
@@ -63,7 +63,7 @@ PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *se
                                         (struct pw_room_head *)(map->heads.base + pw_room_head_at(part->offset)), map->apart };
         return PW_OK;
 }
-/* The same of a part in host memory, for gang `gang`; good until another gang is lent something. */
+/* The same of a part in host memory, for gang `gang`; good until something is lent while a later gang is `in_use`. */
 PW_MUST_CHECK enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_segments_range *part, uint64_t gang,
                                               uint8_t **ret_at, struct pw_error *ret_err);
 

@@ -76,6 +76,7 @@ static const uint32_t *lend(struct pw_segments *segments, uint32_t number, uint6
         struct pw_error err;
         uint8_t *at = NULL;
 
+        segments->in_use = gang;
         if (pw_segments_lend(segments, &part, gang, &at, &err) != PW_OK)
                 fail_msg("segment %u: %s", number, err.text);
         assert_int_equal(*(const uint32_t *)at, number);

@@ -93,9 +93,12 @@ size_t it_gpus_arguments(const struct it_gpus *gpus, const char **all, size_t co
                 if (at && asprintf(&text, "%.*s%s%s", (int)(at - all[i]), all[i], other, at + strlen(emulated)) > 0)
                         all[i] = text;
         }
-        if (count + 2 < most) {
+        if (count + 4 < most) {
                 all[count++] = "--cuda-driver";
                 all[count++] = gpus->driver;
+                all[count++] = gpus->nccl[0] ? "--nccl-library" : "--no-nccl";
+                if (gpus->nccl[0])
+                        all[count++] = gpus->nccl;
         }
         return count;
 }

@@ -204,6 +204,8 @@ int it_host_launch(struct it_host *host, const char *const *args)
         if (getenv("PW_GPUS") && !host->gpus) {
                 host->gpus = calloc(1, sizeof *host->gpus);
                 it_gpus_init(host->gpus, "devices = 16\ndelay_us = 5\n");
+                if (!strcmp(getenv("PW_GPUS"), "nccl"))
+                        it_gpus_nccl(host->gpus, "");
         }
         assert_int_equal(pipe(ready), 0);
         fcntl(ready[0], F_SETFD, FD_CLOEXEC);

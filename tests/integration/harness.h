@@ -29,7 +29,7 @@ struct it_host {
         int pidfd;
         char folder[64], socket[96], log[96];
         struct pw_session *session; /* of the test itself; NULL: none */
-        struct it_gpus *gpus;       /* of $PW_GPUS: its driver, once a daemon was started; else NULL */
+        struct it_gpus *gpus;       /* of $PW_GPUS, "nccl" or "peer": its driver, once a daemon was started; else NULL */
         bool no_modules;            /* folders of modules are those of `args` and config file alone */
 };
 

@@ -135,6 +135,20 @@ static void without_it(void **state)
         }
 }
 
+/* Where communicators cannot be made some runs fail, and then GPUs go on without NCCL. */
+static void no_communicator(void **state)
+{
+        struct scene scene = scene_begin(state, "fail = ncclCommInitRankConfig@1=1,ncclCommInitRankConfig@2=1,"
+                                                "ncclCommInitRankConfig@3=1,ncclCommInitRankConfig@4=1\n", NULL);
+
+        for (uint32_t i = 0; i < 3; i++)
+                expect_fails(&scene, PW_SYSTEM, "making a communicator|ncclUnhandledCudaError");
+        for (uint32_t i = 0; i < 3; i++)
+                expect_right(&scene);
+        assert_true(has_said(scene.host, "no communicator, GPUs read each other's memory from now on"));
+        scene_end(&scene);
+}
+
 /* --- what goes wrong ---------------------------------------------------------------------------------------------------------- */
 
 static void a_member_without_a_value(void **state)
@@ -327,7 +341,7 @@ static void overlapping_sets(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_FOLDER_TEST(by_nccl),          IT_FOLDER_TEST(without_it),
+                IT_FOLDER_TEST(by_nccl),          IT_FOLDER_TEST(without_it),      IT_FOLDER_TEST(no_communicator),
                 IT_FOLDER_TEST(overlapping_sets), IT_FOLDER_TEST(a_member_without_a_value),
                 IT_FOLDER_TEST(killed_in_it),     IT_FOLDER_TEST(killed_before_it_began),
                 IT_FOLDER_TEST(killed_as_they_meet), IT_FOLDER_TEST(an_abort_that_hangs),
