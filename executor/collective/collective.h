@@ -53,7 +53,7 @@ struct pw_joint {
 };
 
 #define PW_CHANNEL_ID_BYTES 128u
-struct pw_channel_id { uint8_t bytes[PW_CHANNEL_ID_BYTES]; };
+struct pw_channel_id { uint64_t words[PW_CHANNEL_ID_BYTES / sizeof(uint64_t)]; };
 
 struct pw_collective_params {
         char library[256];  /* nccl: a path or a name; "": the usual one */

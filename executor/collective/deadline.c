@@ -14,7 +14,7 @@ static void *watch(void *context)
         until.tv_sec += deadline->seconds;
         pthread_mutex_lock(&deadline->lock);
         while (!deadline->met && result != ETIMEDOUT)
-                result = pthread_cond_timedwait(&deadline->changed, &deadline->lock, &until);
+                result = pthread_cond_clockwait(&deadline->changed, &deadline->lock, CLOCK_MONOTONIC, &until);
         if (!deadline->met)
                 deadline->missed(deadline->context, deadline->what); /* does not return */
         pthread_mutex_unlock(&deadline->lock);
@@ -23,13 +23,8 @@ static void *watch(void *context)
 
 void pw_deadline_begin(struct pw_deadline *deadline)
 {
-        pthread_condattr_t monotonic;
-
         pthread_mutex_init(&deadline->lock, NULL);
-        pthread_condattr_init(&monotonic);
-        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-        pthread_cond_init(&deadline->changed, &monotonic);
-        pthread_condattr_destroy(&monotonic);
+        pthread_cond_init(&deadline->changed, NULL);
         deadline->met = false;
         deadline->runs = pthread_create(&deadline->thread, NULL, watch, deadline) == 0;
 }

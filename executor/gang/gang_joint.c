@@ -108,7 +108,8 @@ static enum pw_status id_give(const struct pw_exec_gang *gang, struct pw_channel
         if (status != PW_OK)
                 return status;
         atomic_store(&own->id_seq, 0);
-        memcpy(own->id, ret_id, sizeof own->id);
+        for (size_t i = 0; i < pw_array_count(own->id); i++)
+                atomic_store(&own->id[i], ret_id->words[i]);
         atomic_store(&own->id_seq, gang->seq);
         pw_bells_ring(launch->given.bells, &launch->given.bells->sleepers[launch->given.device].bits, gang->members);
         return PW_OK;
@@ -121,8 +122,8 @@ static bool id_take(const struct pw_exec_gang *gang, uint32_t device, struct pw_
 
         if (!pw_wait_member(gang->launch, device, &marks->id_seq, gang->seq))
                 return false;
-        memcpy(ret_id, (const void *)marks->id, sizeof *ret_id);
-        atomic_thread_fence(memory_order_acquire);
+        for (size_t i = 0; i < pw_array_count(marks->id); i++)
+                ret_id->words[i] = pw_wait_load(&marks->id[i]);
         return pw_wait_load(&marks->id_seq) == gang->seq;
 }
 

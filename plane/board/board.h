@@ -150,7 +150,7 @@ struct pw_parts_marks {
 struct pw_joint_marks {
         struct pw_mark broken;     /* it has given gang `seq` up: its part will never come */
         _Atomic uint64_t id_seq;   /* as rank 0, what the channel of this gang is made from; 0: being written */
-        uint8_t id[128];
+        _Atomic uint64_t id[16];
 };
 
 /* What went wrong, for the daemon; read in order, before the done that follows it. */

@@ -111,9 +111,12 @@ static int be_executor(int argc, char **argv)
         around.fetches = report;
         params.around = &around;
         launch = pw_launch_new(&params);
-        for (; launch; pw_launch_wait(launch))
+        if (!launch)
+                return 1;
+        while (true) {
                 pw_launch_turn(launch);
-        return 1;
+                pw_launch_wait(launch);
+        }
 }
 
 /* --- its daemon --------------------------------------------------------------------------------------------------------------- */
