@@ -107,13 +107,7 @@ static enum pw_status open_memory(struct pw_exec_device *device, struct pw_error
                                        "pinned memory", ret_err);
         if (status == PW_OK)
                 memset(device->page, 0, sizeof *device->page);
-        if (status == PW_OK)
-                status = pw_cuda_check(device, driver->cuMemHostAlloc((void **)&device->stage, PW_CUDA_STAGE_BYTES, flags),
-                                       "pinned memory", ret_err);
-        if (status == PW_OK)
-                status = pw_cuda_check(device, driver->cuMemAlloc(&device->stage_at, PW_CUDA_STAGE_BYTES),
-                                       "memory for what comes from the host", ret_err);
-        return status;
+        return status == PW_OK ? pw_cuda_stage_open(device, ret_err) : status;
 }
 
 static void cuda_close(struct pw_exec_device *device);
@@ -156,10 +150,7 @@ static void close_context(struct pw_exec_device *device)
                 (void)driver->cuStreamSynchronize(device->launches);
         pw_cuda_watch_close(device);
         pw_cuda_code_close(device);
-        if (device->stage_at)
-                (void)driver->cuMemFree(device->stage_at);
-        if (device->stage)
-                (void)driver->cuMemFreeHost(device->stage);
+        pw_cuda_stage_close(device);
         if (device->page)
                 (void)driver->cuMemFreeHost(device->page);
         for (uint32_t i = 0; i < PW_CUDA_FLIGHTS; i++)

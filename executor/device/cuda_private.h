@@ -15,7 +15,8 @@
 #include <pthread.h>
 
 #define PW_CUDA_FLIGHTS 64u /* calls under way: as many as are launched ahead */
-#define PW_CUDA_STAGE_BYTES (UINT64_C(4) << 20)
+#define PW_CUDA_PIECE_BYTES (UINT64_C(4) << 20) /* that come from the host at once */
+#define PW_CUDA_PIECES 64u
 
 /* What kernels of a call write. */
 struct pw_cuda_words { uint32_t fault, guards[PW_TASK_ARGS_MAX]; };
@@ -38,6 +39,17 @@ struct pw_cuda_watch {
         bool runs, ends;
 };
 
+/* Pinned memory, through which what comes from the host goes: bytes are there when a copy is asked for, and it is the device's
+ * until the event has come. Positions count on over the ring's end. */
+struct pw_cuda_piece { struct CUevent_st *event; uint64_t end; };
+struct pw_cuda_stage {
+        uint8_t *memory;
+        unsigned long long at; /* for the device */
+        uint64_t begin, end;
+        uint32_t first, count;
+        struct pw_cuda_piece pieces[PW_CUDA_PIECES];
+};
+
 struct pw_cuda_code; /* cuda_code.c */
 
 struct pw_exec_device {
@@ -55,8 +67,7 @@ struct pw_exec_device {
         const struct pw_device_call *launching; /* whose function is launching now; NULL: none */
         struct pw_cuda_watch watch;
         struct pw_cuda_code *code;
-        uint8_t *stage;            /* pinned; and as much of the device: what comes from the host in pieces */
-        unsigned long long stage_at;
+        struct pw_cuda_stage stage;
         size_t granularity;        /* of arenas */
 };
 
@@ -90,6 +101,16 @@ enum pw_status pw_cuda_service_copy(struct pw_task *task, void *to, const void *
 enum pw_status pw_cuda_watch_open(struct pw_exec_device *device, struct pw_error *ret_err);
 void pw_cuda_watch_close(struct pw_exec_device *device);
 void pw_cuda_watch(struct pw_exec_device *device, struct CUevent_st *event); /* rings when it has come, once */
+
+/* cuda_stage.c */
+enum pw_status pw_cuda_stage_open(struct pw_exec_device *device, struct pw_error *ret_err);
+void pw_cuda_stage_close(struct pw_exec_device *device); /* the device has taken all of it */
+/* Room for `bytes`, at most PW_CUDA_PIECE_BYTES, as the host writes and as the device reads it: until used() was called behind what
+ * reads it.   Blocks: for the device, where that has not taken as much as there is. */
+struct pw_cuda_staged { uint8_t *host; unsigned long long at; };
+PW_MUST_CHECK enum pw_status pw_cuda_stage_take(struct pw_exec_device *device, uint64_t bytes, struct pw_cuda_staged *ret_staged,
+                                                struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_cuda_stage_used(struct pw_exec_device *device, struct pw_error *ret_err);
 
 /* cuda_memory.c */
 extern const struct pw_device_memory pw_memory_cuda;

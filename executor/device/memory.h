@@ -2,7 +2,8 @@
  *
  * An address of a room is what the table says it is: where the memory is apart (PW_DEVICE_APART), it means nothing to anybody but
  * the table and the functions that run on the device. What is asked for is done in order, behind what was launched before, and
- * later perhaps, until settle().
+ * later perhaps: the call that asks for it (struct pw_device_call, `move`) ends when it is done. Memory of the processor that is
+ * read has been read at the return.
  * Threads: the executor's launching thread.
  */
 #ifndef PW_EXECUTOR_DEVICE_MEMORY_H
@@ -44,8 +45,6 @@ struct pw_device_memory {
         /* Errors: also PW_UNSUPPORTED (there is no such reduction). */
         enum pw_status (*reduce_box)(struct pw_exec_device *device, const struct pw_box_move *move, enum pw_op op,
                                      struct pw_error *ret_err);
-        /* Wait until all of it is done. */
-        enum pw_status (*settle)(struct pw_exec_device *device, struct pw_error *ret_err);
 };
 
 /* Rooms in memory of the processor, whose addresses are its own. */

@@ -107,12 +107,6 @@ static enum pw_status apart_reduce_box(struct pw_exec_device *device, const stru
         return pw_memory_host.reduce_box(device, &moved, op, ret_err);
 }
 
-static enum pw_status apart_settle(struct pw_exec_device *device, struct pw_error *ret_err)
-{
-        (void)device, (void)ret_err;
-        return PW_OK;
-}
-
 const struct pw_device_memory pw_memory_apart = {
         .make = apart_make,
         .map = apart_map,
@@ -121,5 +115,4 @@ const struct pw_device_memory pw_memory_apart = {
         .copy_out = apart_copy_out,
         .copy_box = apart_copy_box,
         .reduce_box = apart_reduce_box,
-        .settle = apart_settle,
 };

@@ -55,12 +55,6 @@ static enum pw_status host_reduce_box(struct pw_exec_device *device, const struc
         return pw_error_set(ret_err, PW_UNSUPPORTED, "a reduction of %s values", pw_dtype_text(move->dtype));
 }
 
-static enum pw_status host_settle(struct pw_exec_device *device, struct pw_error *ret_err)
-{
-        (void)device, (void)ret_err;
-        return PW_OK;
-}
-
 const struct pw_device_memory pw_memory_host = {
         .make = host_make,
         .map = host_map,
@@ -69,5 +63,4 @@ const struct pw_device_memory pw_memory_host = {
         .copy_out = host_copy_out,
         .copy_box = host_copy_box,
         .reduce_box = host_reduce_box,
-        .settle = host_settle,
 };

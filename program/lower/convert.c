@@ -69,7 +69,7 @@ static struct pw_low_node node_of(const struct way *way, enum pw_transfer_phase 
                                                 : pw_transfer_between(&value->sharding, from->mesh, &way->sharding,
                                                                       to->mesh, from == to));
         node.image.phase = (uint8_t)phase;
-        node.image.eager = phase == PW_PHASE_WHOLE && value->shard_bytes <= PW_MARK_BYTES;
+        node.image.eager = phase == PW_PHASE_WHOLE && value->shard_bytes <= PW_MARK_BYTES && !from->memory.apart;
         node.image.island_partial = phase == PW_PHASE_SEND ? 0 : way->island_partial;
         node.image.op = op_of(way);
         node.image.slice = (uint16_t)way->slice;

@@ -100,7 +100,7 @@ static void test_parts_on_two_axes(void **state)
                       "2 all-reduce in parts, slice 0: 1 -> 2 i32 [8192, 4] broadcast x split(0), result 0\n");
 }
 
-/* The processor makes the parts: where it does not read the memory, nothing goes in parts. */
+/* The processor makes the parts, and writes what goes in a mark: where it does not read the memory, nothing goes in either. */
 static void test_apart(void **state)
 {
         struct pw_graph *graph = make(4, 1);
@@ -114,6 +114,15 @@ static void test_apart(void **state)
                       "0 load 0, slice 0 -> 0 i32 [3, 4096] broadcast, block+0\n"
                       "1 t/like0, slice 0: 0 -> 1 i32 [3, 4096] partial(max), block+49408\n"
                       "2 all-reduce, slice 0: 1 -> 2 i32 [3, 4096] broadcast, result 0\n");
+        graph = make(4, 1);
+        graph->slices[0].memory = (struct pw_slice_memory){ "far", true };
+        pw_make_input(graph, 0, PW_SCALAR, PW_BROADCAST, 0);
+        PW_MAKE_CALL(graph, 0, "t/like0", PW_PARTIAL(PW_MAX), 0);
+        assert_true(pw_graph_add_result(graph, pw_make_as(graph, 1, 0, PW_BROADCAST)));
+        expect(graph, "test: peak 768, blocks 512\n"
+                      "0 load 0, slice 0 -> 0 i32 [] broadcast, block+0\n"
+                      "1 t/like0, slice 0: 0 -> 1 i32 [] partial(max), block+256\n"
+                      "2 all-reduce, slice 0: 1 -> 2 i32 [] broadcast, result 0\n");
 }
 
 int main(void)

@@ -108,11 +108,6 @@ static enum pw_status cuda_copy_out(struct pw_exec_device *device, void *to, con
         return pw_cuda_check(device, device->driver->cuStreamSynchronize(device->copies), "a copy to the host", ret_err);
 }
 
-static enum pw_status cuda_settle(struct pw_exec_device *device, struct pw_error *ret_err)
-{
-        return pw_cuda_check(device, device->driver->cuStreamSynchronize(device->launches), "a transfer", ret_err);
-}
-
 /* --- boxes -------------------------------------------------------------------------------------------------------------------- */
 
 static enum pw_status launch_box(struct pw_exec_device *device, const struct pw_box_move *move, const char *kernel,
@@ -169,25 +164,46 @@ static enum pw_status in_halves(struct pw_exec_device *device, const struct pw_b
         return status == PW_OK ? staged(device, &half, kernel, ret_err) : status;
 }
 
-/* Gathered on the host in pieces that fit into the stage. The stage is used again when the device has taken what lay there. */
+/* Gathered on the host in pieces, which a kernel reads there. */
 static enum pw_status staged(struct pw_exec_device *device, const struct pw_box_move *move, const char *kernel,
                              struct pw_error *ret_err)
 {
         uint64_t bytes = pw_box_elements(move->part) * pw_dtype_bytes(move->dtype);
         struct pw_box_move from_stage = *move;
+        struct pw_cuda_staged piece;
         enum pw_status status;
 
-        if (bytes > PW_CUDA_STAGE_BYTES)
+        if (bytes > PW_CUDA_PIECE_BYTES)
                 return in_halves(device, move, kernel, ret_err);
-        status = pw_cuda_check(device, device->driver->cuStreamSynchronize(device->launches), "a transfer", ret_err);
+        status = pw_cuda_stage_take(device, bytes, &piece, ret_err);
         if (status != PW_OK)
                 return status;
-        pw_box_copy(device->stage, move->part, move->from, move->from_box, move->part, pw_dtype_bytes(move->dtype));
-        status = pw_cuda_check(device, device->driver->cuMemcpyHtoDAsync(device->stage_at, device->stage, bytes, device->launches),
-                               "a copy from the host", ret_err);
-        from_stage.from = (const void *)(uintptr_t)device->stage_at;
+        pw_box_copy(piece.host, move->part, move->from, move->from_box, move->part, pw_dtype_bytes(move->dtype));
+        from_stage.from = (const void *)(uintptr_t)piece.at;
         from_stage.from_box = move->part;
-        return status == PW_OK ? launch_box(device, &from_stage, kernel, ret_err) : status;
+        status = launch_box(device, &from_stage, kernel, ret_err);
+        return status == PW_OK ? pw_cuda_stage_used(device, ret_err) : status;
+}
+
+/* In one piece here and there. */
+static enum pw_status copy_in(struct pw_exec_device *device, unsigned long long to, const uint8_t *from, uint64_t bytes,
+                              struct pw_error *ret_err)
+{
+        enum pw_status status = PW_OK;
+
+        for (uint64_t at = 0, now; at < bytes && status == PW_OK; at += now) {
+                struct pw_cuda_staged piece;
+                now = pw_min_u64(bytes - at, PW_CUDA_PIECE_BYTES);
+                status = pw_cuda_stage_take(device, now, &piece, ret_err);
+                if (status != PW_OK)
+                        return status;
+                memcpy(piece.host, from + at, now);
+                status = pw_cuda_check(device, device->driver->cuMemcpyHtoDAsync(to + at, piece.host, now, device->launches),
+                                       "a copy from the host", ret_err);
+                if (status == PW_OK)
+                        status = pw_cuda_stage_used(device, ret_err);
+        }
+        return status;
 }
 
 static enum pw_status cuda_copy_box(struct pw_exec_device *device, const struct pw_box_move *move, struct pw_error *ret_err)
@@ -200,10 +216,7 @@ static enum pw_status cuda_copy_box(struct pw_exec_device *device, const struct 
                 return PW_OK;
         one_piece = is_one_piece(move, &to, &from);
         if (one_piece && move->from_host)
-                return pw_cuda_check(device, device->driver->cuMemcpyHtoDAsync((uintptr_t)move->to + to,
-                                                                               (const uint8_t *)move->from + from, bytes,
-                                                                               device->launches),
-                                     "a copy from the host", ret_err);
+                return copy_in(device, (uintptr_t)move->to + to, (const uint8_t *)move->from + from, bytes, ret_err);
         if (one_piece)
                 return pw_cuda_check(device, device->driver->cuMemcpyDtoDAsync((uintptr_t)move->to + to,
                                                                                (uintptr_t)move->from + from, bytes,
@@ -234,5 +247,4 @@ const struct pw_device_memory pw_memory_cuda = {
         .copy_out = cuda_copy_out,
         .copy_box = cuda_copy_box,
         .reduce_box = cuda_reduce_box,
-        .settle = cuda_settle,
 };
