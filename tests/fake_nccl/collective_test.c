@@ -84,6 +84,7 @@ static void has_edges(struct rank *rank)
         REDUCED(float, F32, SUM, 1, 1e8f, -1e8f, 1);
         REDUCED(float, F32, SUM, 0, 1, 1e8f, -1e8f);
         REDUCED(float, F32, MAX, 2, nan, 1, 2);
+        REDUCED(float, F32, MAX, 2, 1, 2, nan);
         REDUCED(double, F64, MIN, 1, 1, (double)nan, 2);
         REDUCED(double, F64, SUM, 1, 1e300, -1e300, 1);
         REDUCED(uint16_t, F16, SUM, pw_f16_from_float(2048), pw_f16_from_float(2048), pw_f16_from_float(1), pw_f16_from_float(1));
@@ -101,6 +102,7 @@ static void has_edges(struct rank *rank)
         REDUCED(uint8_t, F8_E4M3, SUM, 0x7f, 0x38, 0x7f, 0);
         REDUCED(uint8_t, F8_E4M3, SUM, 0x03, 0x01, 0x01, 0x01);       /* the smallest ones */
         REDUCED(uint8_t, F8_E5M2, SUM, 0x7b, 0x7b, 0x7b, 0);
+        REDUCED(uint8_t, F8_E5M2, MAX, 0x7b, 0x7c, 0, 0);             /* infinite */
         REDUCED(uint8_t, F8_E5M2, SUM, 0x48, 0x48, 0x38, 0);          /* 8.5 */
 }
 
@@ -204,6 +206,24 @@ static void sends(struct rank *rank)
         free(own);
 }
 
+/* Messages of one pair are in order, also where the second could go before the first is over. */
+static void sends_to_itself(struct rank *rank)
+{
+        struct ncclComm *comm = comm_make(rank, 0, 0, 1);
+        const struct pw_nccl_library *nccl = rank->nccl;
+        uint32_t *own = elements_new(0, 0, LARGE);
+        unsigned long long from = memory_make(rank, own, 4 * LARGE), to = memory_make(rank, NULL, 8 * LARGE);
+
+        GIVES(SUCCESS, nccl->ncclGroupStart());
+        GIVES(SUCCESS, nccl->ncclRecv(memory_at(to), LARGE, PW_NCCL_U32, 0, comm, rank->stream));
+        GIVES(SUCCESS, nccl->ncclSend(memory_at(from), LARGE, PW_NCCL_U32, 0, comm, rank->stream));
+        GIVES(SUCCESS, nccl->ncclRecv(memory_at(to + 4 * LARGE), 10, PW_NCCL_U32, 0, comm, rank->stream));
+        GIVES(SUCCESS, nccl->ncclSend(memory_at(from + 40), 10, PW_NCCL_U32, 0, comm, rank->stream));
+        comm_did(rank, comm, nccl->ncclGroupEnd());
+        expect(rank, to, own, LARGE);
+        expect(rank, to + 4 * LARGE, elements_new(0, 10, 10), 10);
+}
+
 /* Each a kernel of its own: where all send first, nobody receives. */
 static void sends_first(struct rank *rank)
 {
@@ -241,6 +261,7 @@ static void test_sends(void **state)
 {
         (void)state;
         ranks_try("", 3, sends);
+        ranks_try("", 1, sends_to_itself);
         ranks_try("", 2, sends_first);
         ranks_die("", 2, sends_less, "rank 0 receives 8 bytes, rank 1 sends 4");
 }

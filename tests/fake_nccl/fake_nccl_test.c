@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static enum pw_nccl_result sum(const struct rank *rank, struct ncclComm *comm, unsigned long long at)
 {
@@ -87,6 +88,10 @@ static void joins(struct rank *rank)
                 mark_set(rank, 0);
         }
         GIVES(SUCCESS, comm_settle(rank, comm));
+        /* The last one to join removes it before it is ready itself. */
+        mark_set(rank, 2);
+        mark_meet(rank, 2, 3);
+        assert_int_equal(access(rank->scene->ids[0].bytes, F_OK), -1);
         GIVES(SUCCESS, rank->nccl->ncclCommFinalize(comm));
         GIVES(SUCCESS, comm_state(rank, comm));
         GIVES(INVALID_ARGUMENT, sum(rank, comm, 0));
@@ -151,22 +156,27 @@ static void test_killed_joining(void **state)
         ranks_try("delay_us = 10000000\nseed = 5\n", 2, dies_joining);
 }
 
+/* That of the two which comes second. */
+static void one_fails(const struct rank *rank, struct ncclComm *one, struct ncclComm *other)
+{
+        while (comm_state(rank, one) == PW_NCCL_IN_PROGRESS && comm_state(rank, other) == PW_NCCL_IN_PROGRESS)
+                sched_yield();
+        assert_true(comm_state(rank, one) == PW_NCCL_INVALID_ARGUMENT || comm_state(rank, other) == PW_NCCL_INVALID_ARGUMENT);
+}
+
 static void joins_wrongly(struct rank *rank)
 {
-        struct pw_nccl_config config = PW_NCCL_CONFIG_INIT, unset = { .blocking = 0 };
+        struct pw_nccl_config config = PW_NCCL_CONFIG_INIT, unset = { .size = sizeof unset };
         const struct pw_nccl_library *nccl = rank->nccl;
-        struct ncclComm *comm, *other;
+        struct ncclComm *comm;
 
         GIVES(INVALID_ARGUMENT, nccl->ncclCommInitRankConfig(&comm, 2, rank->scene->ids[0], 2, &config));
         GIVES(INVALID_ARGUMENT, nccl->ncclCommInitRankConfig(&comm, 2, rank->scene->ids[0], -1, &config));
         GIVES(INVALID_ARGUMENT, nccl->ncclCommInitRankConfig(&comm, 2, rank->scene->ids[0], 0, &unset));
-        comm = comm_ask(rank, 0, 0, 2);
-        other = comm_ask(rank, 0, 0, 3);
-        while (comm_state(rank, comm) == PW_NCCL_IN_PROGRESS && comm_state(rank, other) == PW_NCCL_IN_PROGRESS)
-                sched_yield();
-        assert_true(comm_state(rank, comm) == PW_NCCL_INVALID_ARGUMENT || comm_state(rank, other) == PW_NCCL_INVALID_ARGUMENT);
+        one_fails(rank, comm_ask(rank, 0, 0, 2), comm_ask(rank, 0, 0, 2));
+        one_fails(rank, comm_ask(rank, 1, 0, 3), comm_ask(rank, 1, 1, 4));
         GOOD(rank->cuda->cuCtxSetCurrent(NULL));
-        GIVES(UNHANDLED_CUDA_ERROR, nccl->ncclCommInitRankConfig(&comm, 1, rank->scene->ids[1], 0, &config));
+        GIVES(UNHANDLED_CUDA_ERROR, nccl->ncclCommInitRankConfig(&comm, 1, rank->scene->ids[2], 0, &config));
 }
 
 static void test_join_wrongly(void **state)

@@ -101,8 +101,31 @@ static void child(struct rank *rank, void (*body)(struct rank *rank), bool is_lo
         exit(0);
 }
 
-/* How each ended. */
-static void ranks_run(struct scene *scene, uint32_t count, void (*body)(struct rank *rank), bool is_logged, int statuses[RANKS_MAX])
+/* Did it end as it should? */
+static bool is_good(const struct scene *scene, uint32_t rank, int status)
+{
+        return scene->is_killed[rank] ? status == SIGKILL : status == 0;
+}
+
+/* How each ended. Where one fails those that may wait for it are killed; `scene` NULL: all are to die by themselves. */
+static void ranks_wait(const struct scene *scene, uint32_t count, const pid_t pids[RANKS_MAX], int statuses[RANKS_MAX])
+{
+        for (uint32_t ended = 0; ended < count; ended++) {
+                uint32_t rank = 0;
+                int status;
+                pid_t pid = waitpid(-1, &status, 0);
+
+                while (rank < count && pids[rank] != pid)
+                        rank++;
+                assert_true(rank < count);
+                statuses[rank] = status;
+                for (uint32_t i = 0; scene && !is_good(scene, rank, status) && i < count; i++)
+                        if (statuses[i] < 0)
+                                kill(pids[i], SIGKILL);
+        }
+}
+
+static void ranks_run(struct scene *scene, uint32_t count, void (*body)(struct rank *rank), bool is_dying, int statuses[RANKS_MAX])
 {
         pid_t pids[RANKS_MAX];
 
@@ -110,13 +133,13 @@ static void ranks_run(struct scene *scene, uint32_t count, void (*body)(struct r
         for (uint32_t i = 0; i < count; i++) {
                 struct rank rank = { .scene = scene, .rank = i, .count = count };
 
+                statuses[i] = -1;
                 pids[i] = fork();
                 assert_true(pids[i] >= 0);
                 if (!pids[i])
-                        child(&rank, body, is_logged);
+                        child(&rank, body, is_dying);
         }
-        for (uint32_t i = 0; i < count; i++)
-                assert_int_equal(waitpid(pids[i], &statuses[i], 0), pids[i]);
+        ranks_wait(is_dying ? NULL : scene, count, pids, statuses);
 }
 
 void ranks_try(const char *conf, uint32_t count, void (*body)(struct rank *rank))
@@ -126,7 +149,7 @@ void ranks_try(const char *conf, uint32_t count, void (*body)(struct rank *rank)
 
         ranks_run(scene, count, body, false, statuses);
         for (uint32_t i = 0; i < count; i++)
-                if (scene->is_killed[i] ? statuses[i] != SIGKILL : statuses[i] != 0)
+                if (!is_good(scene, i, statuses[i]))
                         bad = statuses[i];
         scene_free(scene);
         assert_int_equal(bad, 0);

@@ -43,10 +43,23 @@ static void is_late(struct rank *rank)
         assert_int_equal(word_of(rank, word), 10);
 }
 
+/* 10 ms in the mean, 20 times. */
+static void is_delayed(struct rank *rank)
+{
+        unsigned long long word = memory_make(rank, NULL, 4);
+        struct ncclComm *comm = comm_make(rank, 0, 0, 1);
+        uint64_t begin_us = now_us();
+
+        for (int i = 0; i < 20; i++)
+                comm_did(rank, comm, sum(rank, comm, word, rank->stream));
+        assert_true(now_us() - begin_us > 50000);
+}
+
 static void test_late(void **state)
 {
         (void)state;
         ranks_try("delay_us = 50000\nseed = 3\n", 2, is_late);
+        ranks_try("delay_us = 10000\n", 1, is_delayed);
 }
 
 /* Nobody is done before the last one has begun, and finalizing waits for what is in streams. */
@@ -302,14 +315,17 @@ static void test_hang(void **state)
         ranks_try("hang_abort = 2\n", 2, hangs_before);
 }
 
-/* A rank whose device may not reach what it was given: its context is broken, and the other one waits. */
-static void faults(struct rank *rank)
+/* A rank whose device may not reach what it reads, or writes: its context is broken; the other one waits where it got nothing. */
+static void faults(struct rank *rank, bool is_writing)
 {
-        unsigned long long word = memory_make(rank, NULL, 4);
+        unsigned long long word = memory_make(rank, NULL, 4), nothing = word + (8 << 20);
         struct ncclComm *comm = comm_make(rank, 0, OWN, 2);
+        void *from = memory_at(OWN || is_writing ? word : nothing), *to = memory_at(OWN || !is_writing ? word : nothing);
 
-        comm_did(rank, comm, sum(rank, comm, OWN ? word : word + (8 << 20), rank->stream));
-        if (OWN) {
+        comm_did(rank, comm, rank->nccl->ncclAllReduce(from, to, 1, PW_NCCL_U32, PW_NCCL_SUM, comm, rank->stream));
+        if (OWN && is_writing) {
+                GOOD(rank->cuda->cuStreamSynchronize(rank->stream));
+        } else if (OWN) {
                 assert_false(stream_ends(rank, rank->stream, 2 * LONG_US));
                 GIVES(SUCCESS, comm_state(rank, comm));
         } else {
@@ -318,10 +334,14 @@ static void faults(struct rank *rank)
         GIVES(SUCCESS, rank->nccl->ncclCommAbort(comm));
 }
 
+static void faults_reading(struct rank *rank) { faults(rank, false); }
+static void faults_writing(struct rank *rank) { faults(rank, true); }
+
 static void test_fault(void **state)
 {
         (void)state;
-        ranks_try("", 2, faults);
+        ranks_try("", 2, faults_reading);
+        ranks_try("", 2, faults_writing);
 }
 
 /* Whoever asks for another collective than the others has a bug; NCCL would hang, or worse. */
