@@ -313,36 +313,35 @@ __attribute__((noreturn)) static void device_lost(void *context, const char *how
         _exit(PW_EXIT_DEVICE);
 }
 
-static enum pw_status open_collective(struct pw_launch_params *params, struct pw_collective_params *of, struct pw_error *ret_err)
+/* Behind its arena, if it has one. */
+static enum pw_status open_collective(struct pw_attached *attached, struct pw_collective_params *of, struct pw_error *ret_err)
 {
+        struct pw_launch_params *params = &attached->params;
         bool nccl = params->kind->caps(params->handle) & PW_DEVICE_NCCL;
 
         of->number = params->device;
         of->device = params->handle;
+        of->memory = attached->arenas.bases[params->device];
+        of->memory_bytes = attached->arenas.bytes;
         of->lost = device_lost;
         of->context = params;
         params->collective = pw_collective_kind(nccl && !of->off ? "nccl" : "host");
         return params->collective->open(of, &params->joints, ret_err);
 }
 
-static enum pw_status open_device(struct pw_attached *attached, const char *text, struct pw_error *ret_err)
+static enum pw_status open_device(struct pw_attached *attached, struct pw_device_options *options, struct pw_error *ret_err)
 {
         struct pw_launch_params *params = &attached->params;
-        struct pw_device_options options;
-        enum pw_status status = pw_device_options_parse(text, &options, ret_err);
 
-        if (status != PW_OK)
-                return status;
-        options.params.number = params->device;
-        options.params.ring = ring_own;
-        options.params.lost = device_lost;
-        options.params.context = params;
-        attached->capacity_bytes = pw_round_up(options.params.capacity_bytes, 4096);
-        params->kind = pw_device_kind(options.kind);
+        options->params.number = params->device;
+        options->params.ring = ring_own;
+        options->params.lost = device_lost;
+        options->params.context = params;
+        attached->capacity_bytes = pw_round_up(options->params.capacity_bytes, 4096);
+        params->kind = pw_device_kind(options->kind);
         if (!params->kind)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "this executor has no devices of kind %s", options.kind);
-        status = params->kind->open(&options.params, &params->handle, ret_err);
-        return status == PW_OK ? open_collective(params, &options.collective, ret_err) : status;
+                return pw_error_set(ret_err, PW_NOT_FOUND, "this executor has no devices of kind %s", options->kind);
+        return params->kind->open(&options->params, &params->handle, ret_err);
 }
 
 static enum pw_status open_arenas(struct pw_attached *attached, struct pw_error *ret_err)
@@ -357,18 +356,30 @@ static enum pw_status open_arenas(struct pw_attached *attached, struct pw_error 
         return pw_exec_arenas_open(&attached->arenas, &params, &given->is_used, ret_err);
 }
 
+static enum pw_status open_all(struct pw_attached *attached, const char *text, struct pw_error *ret_err)
+{
+        struct pw_device_options options;
+        enum pw_status status = pw_device_options_parse(text, &options, ret_err);
+
+        if (status == PW_OK)
+                status = open_device(attached, &options, ret_err);
+        if (status == PW_OK)
+                status = open_arenas(attached, ret_err);
+        if (status == PW_OK)
+                status = open_collective(attached, &options.collective, ret_err);
+        return status;
+}
+
 /* The daemon is told, either way. */
 static enum pw_status bring_up(struct pw_attached *attached, const char *options, struct pw_error *ret_err)
 {
         Pathways__Wire__DeviceUp body = PATHWAYS__WIRE__DEVICE_UP__INIT;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
-        enum pw_status status = open_device(attached, options, ret_err), told;
+        enum pw_status status = open_all(attached, options, ret_err), told;
         struct pw_answer answer;
         struct pw_error err;
         char name[64] = "";
 
-        if (status == PW_OK)
-                status = open_arenas(attached, ret_err);
         if (status == PW_OK)
                 attached->params.kind->name_of(attached->params.handle, name, sizeof name);
         body.status = status;
@@ -420,9 +431,9 @@ void pw_detach(struct pw_attached *attached)
 {
         if (!attached)
                 return;
-        pw_exec_arenas_done(&attached->arenas);
         if (attached->params.collective)
                 attached->params.collective->close(attached->params.joints);
+        pw_exec_arenas_done(&attached->arenas);
         if (attached->params.handle)
                 attached->params.kind->close(attached->params.handle);
         for (uint32_t i = 0; i < attached->map_count; i++)

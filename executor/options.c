@@ -24,6 +24,7 @@ static enum pw_status option_parse(const char *key, const char *value, struct pw
                 { "apart", &options->params.apart },
                 { "ordinal", &options->params.ordinal },
                 { "nccl_off", &options->collective.off },
+                { "nccl_nvls", &options->collective.nvls },
                 { "nccl_channels", &options->collective.channels },
         };
 

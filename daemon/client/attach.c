@@ -150,12 +150,12 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
 static void describe_device(const struct pw_settings *settings, uint32_t device, char *text, size_t bytes)
 {
         snprintf(text, bytes, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d ordinal=%u library=%s "
-                              "nccl_library=%s nccl_off=%d nccl_channels=%u",
+                              "nccl_library=%s nccl_off=%d nccl_nvls=%d nccl_channels=%u",
                  settings->kinds.of[device].name, (unsigned long long)settings->device_memory,
                  (unsigned long long)settings->launch_delay_us, (unsigned long long)settings->copy_bandwidth,
                  settings->kinds.of[device].apart, settings->kinds.of[device].ordinal,
                  settings->cuda_driver ? settings->cuda_driver : "", settings->nccl_library ? settings->nccl_library : "",
-                 settings->no_nccl, settings->nccl_communicators);
+                 settings->no_nccl, settings->nccl_nvls, settings->nccl_communicators);
 }
 
 static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello,

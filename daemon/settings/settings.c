@@ -43,6 +43,8 @@ static const struct pw_option items[] = {
         { "nccl-communicators", 0, PW_OPTION_COUNT, AT(nccl_communicators), "16", "N",
           "How many sets of GPUs each GPU keeps ready to reduce together. The one that was used least recently goes. From 1 "
           "to 1024." },
+        { "nccl-nvls", 0, PW_OPTION_FLAG, AT(nccl_nvls), "no", NULL,
+          "Let NCCL sum in the switches between GPUs, where they can. It is faster, and sums have other bits." },
         { "no-nccl", 0, PW_OPTION_FLAG, AT(no_nccl), "no", NULL, "Do without NCCL: GPUs read each other's memory." },
         { "emulated-apart", 0, PW_OPTION_FLAG, AT(emulated_apart), "no", NULL,
           "Emulated devices: the processor does not read their memory, as that of GPUs. Values are fetched from there first." },

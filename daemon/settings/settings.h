@@ -25,7 +25,7 @@ struct pw_settings {
         uint64_t host_memory, device_memory, launch_delay_us, copy_bandwidth, link_reserve;
         uint64_t shutdown_us, admit_us, function_limit_us, lease_us;
         struct pw_device_kinds kinds; /* what `devices` says */
-        bool emulated_apart, no_nccl, new_cluster, redis_plaintext, help, version, help_mdoc, metrics_mdoc;
+        bool emulated_apart, no_nccl, nccl_nvls, new_cluster, redis_plaintext, help, version, help_mdoc, metrics_mdoc;
 };
 
 extern const struct pw_options pw_settings_options;

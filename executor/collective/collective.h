@@ -58,9 +58,12 @@ struct pw_channel_id { uint64_t words[PW_CHANNEL_ID_BYTES / sizeof(uint64_t)]; }
 struct pw_collective_params {
         char library[256];  /* nccl: a path or a name; "": the usual one */
         uint64_t off;       /* not 0: nothing is done jointly */
+        uint64_t nvls;      /* not 0: sums are made in switches, and have other bits */
         uint64_t channels;  /* that are kept at most, at least 1 */
         uint32_t number;    /* of the device, on its host */
-        struct pw_exec_device *device; /* of the kind that the collective is for */
+        struct pw_exec_device *device; /* of the kind that the collective is for, */
+        void *memory;                  /* and all of its memory; NULL: of no use to others */
+        uint64_t memory_bytes;
         /* End the process, as the device says `how`; any thread calls it. */
         void (*lost)(void *context, const char *how) __attribute__((noreturn));
         void *context;
@@ -74,6 +77,8 @@ struct pw_collective_kind {
         enum pw_status (*open)(const struct pw_collective_params *params, struct pw_collective **ret_collective,
                                struct pw_error *ret_err);
         void (*close)(struct pw_collective *collective);
+        /* Does it take part in none, from now on? */
+        bool (*is_off)(struct pw_collective *collective);
         /* Would it take part in such a joint? Rooms are not known yet.   Blocks: where a library is loaded, the first time. */
         bool (*takes)(struct pw_collective *collective, const struct pw_joint *joint);
         /* The name of its channel for the devices of `joint`; 0: it has none. */
@@ -86,6 +91,8 @@ struct pw_collective_kind {
                                 struct pw_error *ret_err);
         /* PW_OK: the result is in its room. Errors: PW_NOT_READY; what went wrong.   Blocks: never. */
         enum pw_status (*poll)(struct pw_collective *collective, struct pw_error *ret_err);
+        /* Of what was begun: is its channel there, and its part launched? */
+        bool (*has_launched)(const struct pw_collective *collective);
         /* Stop what was begun, and forget its channel: nothing of it is under way then. Blocks: for a second at most, then the
          * process ends. */
         void (*abort)(struct pw_collective *collective);

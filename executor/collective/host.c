@@ -39,6 +39,18 @@ static enum pw_status host_open(const struct pw_collective_params *params, struc
 
 static void host_close(struct pw_collective *collective) { (void)collective; }
 
+static bool host_is_off(struct pw_collective *collective)
+{
+        (void)collective;
+        return true;
+}
+
+static bool host_has_launched(const struct pw_collective *collective)
+{
+        (void)collective;
+        return false;
+}
+
 static bool host_takes(struct pw_collective *collective, const struct pw_joint *joint)
 {
         (void)collective;
@@ -81,11 +93,13 @@ const struct pw_collective_kind pw_collective_host = {
         .name = "host",
         .open = host_open,
         .close = host_close,
+        .is_off = host_is_off,
         .takes = host_takes,
         .channel = host_channel,
         .id = host_id,
         .begin = host_begin,
         .poll = host_poll,
+        .has_launched = host_has_launched,
         .abort = host_abort,
         .assemble = pw_collective_assemble,
 };

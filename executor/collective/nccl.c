@@ -28,12 +28,15 @@ struct channel {
         uint32_t rank_count;
         uint8_t devices[PW_DEVICES_MAX];
         struct ncclComm *comm; /* NULL: it was not even begun */
+        bool asked;            /* for the device's memory to be registered; */
+        void *registration;    /* NULL: it is not */
 };
 
 struct pw_collective {
         struct pw_collective_params params;
         struct pw_nccl_library *library;
         bool asked;               /* for the library: if there is none it was said */
+        bool plain;               /* it registers no memory: that was refused once, and said */
         uint32_t failures;        /* of making communicators, in a row */
         struct pw_list channels;  /* the one that was used last is the last */
         uint32_t channel_count;
@@ -79,10 +82,15 @@ static bool library_find(struct pw_collective *collective)
         return collective->library != NULL;
 }
 
+static bool nccl_is_off(struct pw_collective *collective)
+{
+        return collective->params.off || (collective->asked && !collective->library) || collective->failures >= FAILURES_MAX;
+}
+
 static bool nccl_takes(struct pw_collective *collective, const struct pw_joint *joint)
 {
         return joint->rank_count > 1 && joint->elements && dtype_of(joint->dtype) >= 0 && op_of(joint->op) >= 0 &&
-               pw_dtype_reduces(joint->dtype, joint->op) && collective->failures < FAILURES_MAX && library_find(collective);
+               pw_dtype_reduces(joint->dtype, joint->op) && !nccl_is_off(collective) && library_find(collective);
 }
 
 /* --- channels ----------------------------------------------------------------------------------------------------------------- */
@@ -118,6 +126,32 @@ static void drain(const struct pw_exec_device *device)
                 nap();
 }
 
+/* Without it the bytes of a joint go by memory of NCCL's own. */
+static void memory_register(struct pw_collective *collective, struct channel *channel)
+{
+        const struct pw_collective_params *params = &collective->params;
+        enum pw_nccl_result result;
+        struct pw_error err;
+
+        if (collective->plain || channel->asked || !params->memory)
+                return;
+        channel->asked = true;
+        result = collective->library->ncclCommRegister(channel->comm, params->memory, params->memory_bytes, &channel->registration);
+        if (result == PW_NCCL_SUCCESS)
+                return;
+        (void)pw_nccl_error(collective->library, result, "registering memory", &err);
+        fprintf(stderr, "NCCL goes without registered memory device=%u text=\"%s\"\n", params->number, err.text);
+        channel->registration = NULL;
+        collective->plain = true;
+}
+
+static void memory_deregister(struct pw_collective *collective, struct channel *channel)
+{
+        if (channel->registration)
+                (void)collective->library->ncclCommDeregister(channel->comm, channel->registration);
+        channel->registration = NULL;
+}
+
 static void channel_abort(struct pw_collective *collective, struct channel *channel)
 {
         struct pw_deadline deadline = { .seconds = ABORT_SECONDS, .what = "an abort of NCCL did not come back within a second",
@@ -141,6 +175,7 @@ static void channel_close(struct pw_collective *collective, struct channel *chan
         enum pw_nccl_result state;
 
         pw_deadline_begin(&deadline);
+        memory_deregister(collective, channel);
         state = library->ncclCommFinalize(channel->comm);
         while (state == PW_NCCL_IN_PROGRESS) {
                 enum pw_nccl_result result = library->ncclCommGetAsyncError(channel->comm, &state);
@@ -271,6 +306,7 @@ static enum pw_status nccl_poll(struct pw_collective *collective, struct pw_erro
                 return pw_error_set(ret_err, PW_NOT_READY, "NCCL is not done with it");
         if (!collective->launched) {
                 collective->failures = 0;
+                memory_register(collective, collective->current);
                 return all_reduce(collective, ret_err);
         }
         query = device->driver->cuStreamQuery(device->launches);
@@ -280,6 +316,8 @@ static enum pw_status nccl_poll(struct pw_collective *collective, struct pw_erro
                 collective->current = NULL;
         return pw_cuda_check(device, query, "an all-reduce", ret_err);
 }
+
+static bool nccl_has_launched(const struct pw_collective *collective) { return collective->launched; }
 
 static void nccl_abort(struct pw_collective *collective)
 {
@@ -300,6 +338,8 @@ static enum pw_status nccl_open(const struct pw_collective_params *params, struc
         collective->params = *params;
         collective->params.channels = pw_max_u64(params->channels, 1);
         pw_list_init(&collective->channels);
+        if (!params->nvls)
+                setenv("NCCL_NVLS_ENABLE", "0", 1);
         *ret_collective = collective;
         return PW_OK;
 }
@@ -318,11 +358,13 @@ const struct pw_collective_kind pw_collective_nccl = {
         .name = "nccl",
         .open = nccl_open,
         .close = nccl_close,
+        .is_off = nccl_is_off,
         .takes = nccl_takes,
         .channel = nccl_channel,
         .id = nccl_id,
         .begin = nccl_begin,
         .poll = nccl_poll,
+        .has_launched = nccl_has_launched,
         .abort = nccl_abort,
         .assemble = pw_collective_assemble,
 };

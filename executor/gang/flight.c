@@ -265,21 +265,23 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
 static bool keep(struct pw_flight *flight, const struct pw_gang_move *move)
 {
         const struct pw_assembly *assembly = &move->assembly;
-        uint32_t count = assembly->source_count, *groups = flight->groups;
+        uint32_t count = assembly->source_count;
 
         if (count > flight->source_capacity) {
                 free(flight->sources);
                 flight->source_capacity = 0;
-                flight->sources = malloc(count * (sizeof *flight->sources + sizeof *flight->source_heads + sizeof *groups));
+                flight->sources = malloc(count * (sizeof *flight->sources + sizeof *flight->source_heads + sizeof *flight->groups));
                 if (!flight->sources)
                         return false;
                 flight->source_capacity = count;
                 flight->source_heads = (struct pw_source_head *)(flight->sources + count);
                 flight->groups = (uint32_t *)(flight->source_heads + count);
         }
-        memcpy(flight->sources, assembly->sources, count * sizeof *flight->sources);
-        memcpy(flight->source_heads, move->heads, count * sizeof *flight->source_heads);
-        memcpy(flight->groups, assembly->group_of, count * sizeof *flight->groups);
+        for (uint32_t i = 0; i < count; i++) { /* of an empty shard there are none */
+                flight->sources[i] = assembly->sources[i];
+                flight->source_heads[i] = move->heads[i];
+                flight->groups[i] = assembly->group_of[i];
+        }
         flight->move = *move;
         flight->move.assembly.sources = flight->sources;
         flight->move.assembly.group_of = flight->groups;

@@ -69,6 +69,7 @@ void pw_gang_joint_offer(struct pw_exec_gang *gang, struct pw_mark *mark)
         struct pw_joint joint;
 
         mark->joint.takes = joint_find(gang, &joint) && given->collective->takes(given->joints, &joint);
+        atomic_store(&gang->launch->own->joint.off, given->collective->is_off(given->joints));
         mark->joint.channel = mark->joint.takes ? given->collective->channel(given->joints, &joint) : 0;
 }
 
@@ -187,6 +188,8 @@ static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_join
                 uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
                 enum pw_status status = launch->given.collective->poll(launch->given.joints, &err);
                 uint64_t now_ns = pw_launch_clock_ns();
+                if (launch->given.collective->has_launched(launch->given.joints))
+                        atomic_store_explicit(&launch->own->joint.launched, gang->seq, memory_order_relaxed);
                 if (status == PW_OK)
                         return fault;
                 fault = look_around(gang, joint, now_ns, &done_ns);
@@ -236,6 +239,7 @@ struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang)
 
         if (!joint_find(gang, &joint))
                 return pw_gang_cause(gang, PW_PROTOCOL, "what is no joint was taken for one");
+        atomic_store_explicit(&gang->launch->own->joint.began, gang->seq, memory_order_relaxed);
         joint.from = pw_run_room(gang->view, &gang->node->inputs[0]).data;
         joint.to = pw_run_room(gang->view, &gang->node->outputs[0]).data;
         outcome = begin(gang, &joint);

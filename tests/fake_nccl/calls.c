@@ -16,11 +16,38 @@ static const char *_Atomic last = "";
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t fake_changed = PTHREAD_COND_INITIALIZER;
 
+/* In the file that the configuration has for a text. */
+static FILE *text_append(const char *text)
+{
+        char path[2 * FAKE_TEXT_BYTES];
+        bool is_whole = *text == '/';
+        FILE *file;
+
+        snprintf(path, sizeof path, "%s%s%s", is_whole ? "" : fake_conf()->folder, is_whole ? "" : "/", text);
+        file = fopen(path, "ae");
+        if (!file)
+                fake_abort("cannot append to %s", path);
+        return file;
+}
+
+/* Who ends in the midst of things has no counts: a line for each call, but for those that ask what a communicator does. */
+static void trace(enum fake_call call)
+{
+        FILE *file;
+
+        if (!*fake_conf()->trace || call == FAKE_ncclCommGetAsyncError)
+                return;
+        file = text_append(fake_conf()->trace);
+        fprintf(file, "%d %s\n", (int)getpid(), names[call]);
+        fclose(file);
+}
+
 enum pw_nccl_result fake_enter(enum fake_call call)
 {
         const struct fake_conf *conf = fake_conf();
         uint64_t count = atomic_fetch_add(&counts[call], 1) + 1;
 
+        trace(call);
         for (uint32_t i = 0; i < conf->fail_count; i++)
                 if (conf->fails[i].call == call && conf->fails[i].at == count)
                         return fake_error(conf->fails[i].result, "the configuration has this call fail");
@@ -44,22 +71,17 @@ uint64_t fake_nccl_calls(const char *name)
 /* One write of the whole, so that processes do not mix their lines. */
 __attribute__((destructor)) void fake_nccl_counts(void)
 {
-        const struct fake_conf *conf = fake_conf();
-        char path[2 * FAKE_TEXT_BYTES], text[FAKE_CALLS * 64];
-        bool is_whole = *conf->counts == '/';
+        char text[FAKE_CALLS * 64];
         size_t bytes = 0;
         FILE *file;
 
-        if (!*conf->counts)
+        if (!*fake_conf()->counts)
                 return;
         for (uint32_t i = 0; i < FAKE_CALLS; i++)
                 if (counts[i])
                         bytes += (size_t)snprintf(text + bytes, sizeof text - bytes, "%d %s %" PRIu64 "\n", (int)getpid(), names[i],
                                                   counts[i]);
-        snprintf(path, sizeof path, "%s%s%s", is_whole ? "" : conf->folder, is_whole ? "" : "/", conf->counts);
-        file = fopen(path, "ae");
-        if (!file)
-                fake_abort("cannot append to %s", path);
+        file = text_append(fake_conf()->counts);
         setvbuf(file, NULL, _IOFBF, sizeof text);
         fwrite(text, 1, bytes, file);
         fclose(file);

@@ -104,6 +104,14 @@ static struct ncclComm *comm_new(const struct ncclComm *like)
         return comm;
 }
 
+/* It is on unless the environment has it off. */
+static bool has_nvls(void)
+{
+        const char *set = getenv("NCCL_NVLS_ENABLE");
+
+        return !set || strcmp(set, "0") != 0;
+}
+
 enum pw_nccl_result ncclCommInitRankConfig(struct ncclComm **ret_comm, int rank_count, struct pw_nccl_id id, int rank,
                                            struct pw_nccl_config *config)
 {
@@ -117,6 +125,8 @@ enum pw_nccl_result ncclCommInitRankConfig(struct ncclComm **ret_comm, int rank_
                 return fake_error(PW_NCCL_INVALID_ARGUMENT, "no such rank");
         if (config && (config->magic != PW_NCCL_CONFIG_MAGIC || config->size != sizeof *config))
                 return fake_error(PW_NCCL_INVALID_ARGUMENT, "the config did not begin as PW_NCCL_CONFIG_INIT");
+        if (fake_conf()->refuse_nvls && has_nvls())
+                return fake_error(PW_NCCL_SYSTEM_ERROR, "the configuration has no NVLS");
         like.device = fake_driver()->fake_cuda_device();
         if (like.device < 0)
                 return fake_error(PW_NCCL_UNHANDLED_CUDA_ERROR, "no current context");

@@ -13,6 +13,7 @@ static const struct { const char *key; uint64_t *number; } numbers[] = {
         { "version", &conf.version },       { "seed", &conf.seed },
         { "delay_us", &conf.delay_us },     { "hang_abort", &conf.hang_abort },
         { "refuse_register", &conf.refuse_register },
+        { "refuse_nvls", &conf.refuse_nvls },
 };
 
 const struct fake_conf *fake_conf(void) { return &conf; }
@@ -64,7 +65,9 @@ static void key_read(const char *key, char *value)
                         return;
                 }
         }
-        if (!strcmp(key, "counts"))
+        if (!strcmp(key, "trace"))
+                snprintf(conf.trace, sizeof conf.trace, "%s", value);
+        else if (!strcmp(key, "counts"))
                 snprintf(conf.counts, sizeof conf.counts, "%s", value);
         else if (!strcmp(key, "fail"))
                 fails_read(value);

@@ -108,7 +108,7 @@ static void expect_fails(const struct scene *scene, enum pw_status status, const
 /* The call that fails says that it goes by NCCL; it is said in its words, and the next one makes another communicator. */
 static void by_nccl(void **state)
 {
-        struct scene scene = scene_begin(state, "fail = ncclAllReduce@3=1\n", NULL);
+        struct scene scene = scene_begin(state, "fail = ncclAllReduce@3=1\nrefuse_nvls = 1\n", NULL);
 
         expect_right(&scene);
         expect_right(&scene);
@@ -133,6 +133,35 @@ static void without_it(void **state)
                 assert_true(has_said(scene.host, cases[i].said));
                 scene_end(&scene);
         }
+}
+
+/* A communicator with sums in switches fails here: so that is what it was asked for. */
+static void sums_in_switches(void **state)
+{
+        struct it_host *host = *state;
+        struct scene scene = { .host = host };
+
+        it_gpus_init(&gpus, NULL);
+        it_gpus_nccl(&gpus, "refuse_nvls = 1\n");
+        it_start(host, IT_ARGS("--devices", "cuda:4", "--cuda-driver", gpus.driver, "--nccl-library", gpus.nccl, "--nccl-nvls",
+                               "--host-memory", "64MiB", "--device-memory", "8MiB"));
+        host->session = it_connect(host);
+        scene.slice = it_slice(host->session, 4, 1);
+        scene.program = reducer(host, scene.slice, "pw/nop", 1);
+        scene.input = it_put_f64(host->session, PW_DIMS(ELEMENTS), 1);
+        expect_fails(&scene, PW_SYSTEM, "no NVLS");
+        scene_end(&scene);
+}
+
+/* Bytes go by memory of NCCL's own. */
+static void without_registered_memory(void **state)
+{
+        struct scene scene = scene_begin(state, "refuse_register = 2\n", NULL);
+
+        for (uint32_t i = 0; i < 3; i++)
+                expect_right(&scene);
+        assert_true(has_said(scene.host, "NCCL goes without registered memory"));
+        scene_end(&scene);
 }
 
 /* Where communicators cannot be made some runs fail, and then GPUs go on without NCCL. */
@@ -303,6 +332,59 @@ static void an_abort_that_hangs(void **state)
         scene_end(&scene);
 }
 
+/* --- how many ------------------------------------------------------------------------------------------------------------- */
+
+/* How often the executors called `function`. */
+static int calls_of(const char *function)
+{
+        char path[96], line[200], name[64];
+        FILE *file;
+        int count = 0;
+
+        snprintf(path, sizeof path, "%s/trace", gpus.folder);
+        file = fopen(path, "re");
+        assert_non_null(file);
+        while (fgets(line, sizeof line, file))
+                count += sscanf(line, "%*d %63s", name) == 1 && !strcmp(name, function);
+        fclose(file);
+        return count;
+}
+
+/* One is kept: two programs of other devices each have their own closed for that of the other, and what is registered with it. */
+static void one_at_a_time(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_slice *slices[2];
+        struct pw_program *programs[2];
+        struct pw_future *input;
+
+        it_gpus_init(&gpus, NULL);
+        it_gpus_nccl(&gpus, "trace = trace\n");
+        it_start(host, IT_ARGS("--devices", "cuda:4", "--cuda-driver", gpus.driver, "--nccl-library", gpus.nccl,
+                               "--nccl-communicators", "1", "--host-memory", "64MiB", "--device-memory", "8MiB"));
+        host->session = it_connect(host);
+        for (uint32_t i = 0; i < 2; i++) {
+                slices[i] = it_slice(host->session, 4 - i, 1);
+                programs[i] = reducer(host, slices[i], "pw/nop", 1);
+        }
+        input = it_put_f64(host->session, PW_DIMS(ELEMENTS), 1);
+        for (uint32_t k = 0; k < 6; k++)
+                expect_sum(it_run_1(programs[k / 2 % 2], input), 4 - k / 2 % 2);
+        for (uint32_t i = 0; i < 2; i++) {
+                pw_program_free(programs[i]);
+                pw_slice_close(slices[i]);
+        }
+        pw_unref(input);
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+        assert_int_equal(calls_of("ncclAllReduce"), 2 * (4 + 3 + 4));
+        assert_int_equal(calls_of("ncclCommInitRankConfig"), 4 + 3 + 4);
+        assert_int_equal(calls_of("ncclCommRegister"), 4 + 3 + 4);
+        assert_int_equal(calls_of("ncclCommDestroy"), 3 + 3);
+        assert_int_equal(calls_of("ncclCommDeregister"), 3 + 3);
+        it_gpus_done(&gpus);
+}
+
 /* --- order -------------------------------------------------------------------------------------------------------------------- */
 
 /* Two sets of devices that overlap, in runs beside each other: each pair launches in the order of the island. One communicator is
@@ -342,6 +424,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_FOLDER_TEST(by_nccl),          IT_FOLDER_TEST(without_it),      IT_FOLDER_TEST(no_communicator),
+                IT_FOLDER_TEST(without_registered_memory), IT_FOLDER_TEST(sums_in_switches), IT_FOLDER_TEST(one_at_a_time),
                 IT_FOLDER_TEST(overlapping_sets), IT_FOLDER_TEST(a_member_without_a_value),
                 IT_FOLDER_TEST(killed_in_it),     IT_FOLDER_TEST(killed_before_it_began),
                 IT_FOLDER_TEST(killed_as_they_meet), IT_FOLDER_TEST(an_abort_that_hangs),
