@@ -186,7 +186,7 @@ static const struct pw_column program_columns[] = {
 static const struct pw_column program_notes[] = { { .key = "stages" } };
 static const struct pw_column node_columns[] = {
         { .key = "node" }, { .key = "kind" }, { .key = "name" }, { .key = "slice" }, { .key = "inputs" }, { .key = "outputs" },
-        { .key = "waits" }, { .key = "room", .heading = "room" },
+        { .key = "waits" }, { .key = "way" }, { .key = "room", .heading = "room" },
 };
 static const struct pw_column run_columns[] = {
         { .key = "run" }, { .key = "program" }, { .key = "client" }, { .key = "state" },

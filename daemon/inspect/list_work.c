@@ -1,5 +1,7 @@
 /* Listings of work: programs, runs. */
+#include "base/gather.h"
 #include "base/memory.h"
+#include "daemon/child/child.h"
 #include "daemon/inspect/list.h"
 #include "daemon/session/kept.h"
 
@@ -60,6 +62,51 @@ static bool program_row(void *context, const struct pw_program_row *row)
         return true;
 }
 
+/* --- the way of a transfer: as executor/gang/gang_joint.c has it, of an image alone ------------------------------------------- */
+
+/* Each device of the slice has a term, and each is to have the sum. */
+static bool is_joint(const struct pw_image *image, const struct pw_image_node *node, const struct pw_slice_map *slice)
+{
+        const struct pw_image_value *from = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->inputs)[0]);
+        const struct pw_image_value *to = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->outputs)[0]);
+        bool is = node->transfer == PW_TRANSFER_ALL_REDUCE && node->phase == PW_PHASE_WHOLE && !node->eager &&
+                  node->slice == node->source_slice && slice->device_count > 1 && to->shard_bytes && to->dtype != PW_BOOL &&
+                  pw_sharding_is_whole(&to->sharding, slice->mesh);
+
+        for (uint32_t axis = 0; axis < PW_MESH_AXES_MAX && is; axis++)
+                is = slice->mesh[axis] <= 1 || from->sharding.axis[axis].layout == PW_LAYOUT_PARTIAL;
+        return is;
+}
+
+/* And each of them takes part in such things, as far as it has said. */
+static bool all_join(const struct pw_daemon *daemon, const struct pw_slice_map *slice)
+{
+        bool all = !daemon->settings.no_nccl;
+
+        for (uint32_t i = 0; i < slice->device_count && all; i++) {
+                const struct pw_slice_place *place = &slice->places[i];
+
+                all = place->host == daemon->host && place->device < daemon->device_count &&
+                      !atomic_load(&daemon->children.all[place->device].board->joint.off);
+        }
+        return all;
+}
+
+/* By what the bytes of a transfer go. "host": a processor copies and reduces; "peer": GPUs read each other's memory; "nccl": they
+ * reduce together, unless one of them finds when it comes to it that it can't. */
+static const char *way_of(const struct pw_daemon *daemon, const struct pw_program_row *row, const struct pw_image_node *node)
+{
+        const struct pw_slice_map *slice = &row->slices[node->slice];
+
+        if (node->kind != PW_NODE_TRANSFER || node->phase == PW_PHASE_SEND)
+                return "";
+        if (!slice->kernels)
+                return "host";
+        return is_joint(row->image, node, slice) && all_join(daemon, slice) ? "nccl" : "peer";
+}
+
+/* --- nodes ---------------------------------------------------------------------------------------------------------------------- */
+
 static void indexes_text(const struct pw_image *image, uint32_t offset, uint32_t count, char *text, size_t bytes)
 {
         const uint32_t *items = PW_IMAGE_AT(image, uint32_t, offset);
@@ -76,11 +123,13 @@ static void room_in_stage(struct pw_rows *rows, const struct pw_image_stage *sta
                      pw_image_text(image, stage->name));
 }
 
-static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_t index)
+static void node_row(struct pw_lister *lister, const struct pw_program_row *row, uint32_t index)
 {
         static const char *const kinds[] = { "?", "call", "transfer", "load" };
         static const char *const phases[] = { "", " send", " receive", " in parts" };
+        const struct pw_image *image = row->image;
         const struct pw_image_node *node = pw_image_node(image, index);
+        struct pw_rows *rows = lister->rows;
         char text[200];
 
         pw_rows_number(rows, "node", index);
@@ -94,6 +143,7 @@ static void node_row(struct pw_rows *rows, const struct pw_image *image, uint32_
         pw_rows_text(rows, "outputs", "%s", text);
         indexes_text(image, node->waits, node->wait_count, text, sizeof text);
         pw_rows_text(rows, "waits", "%s", text);
+        pw_rows_text(rows, "way", "%s", way_of(lister->daemon, row, node));
         if (node->output_count) {
                 const struct pw_image_value *value = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->outputs)[0]);
 
@@ -119,7 +169,7 @@ static bool list_nodes(struct pw_lister *lister, uint32_t slots)
                 return false;
         }
         for (; slots && lister->at < row->image->node_count && pw_rows_begin(lister->rows); slots--)
-                node_row(lister->rows, row->image, (uint32_t)lister->at++);
+                node_row(lister, row, (uint32_t)lister->at++);
         return lister->at < row->image->node_count;
 }
 

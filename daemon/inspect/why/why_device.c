@@ -88,24 +88,6 @@ static uint32_t sender(const struct pw_chain *chain, const struct pw_gang_row *g
         return PW_DEVICES_MAX;
 }
 
-static void why_transfer(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what, const char *name)
-{
-        uint32_t other = laggard(chain, gang);
-        char waits[PW_WHY_BYTES];
-
-        if (other == PW_DEVICES_MAX)
-                other = sender(chain, gang);
-        if (other == PW_DEVICES_MAX)
-                pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 " to move its bytes", name, gang->run);
-        else
-                pw_text_format(waits, sizeof waits, "device h%u:%u to come to %s of run %" PRIu64,
-                               chain->lister->daemon->host, other,
-                         name, gang->run);
-        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, other == PW_DEVICES_MAX ? "wait" : "" });
-        if (other < PW_DEVICES_MAX)
-                pw_why_device(chain, other);
-}
-
 static void why_stopped(struct pw_chain *chain, const struct pw_child *child, const char *what)
 {
         char waits[64], remedy[PW_WHY_KILL_BYTES];
@@ -179,6 +161,56 @@ static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_ro
         else
                 pw_text_format(text, text_bytes, "wait, it has no time limit and its run has ended; or end its executor: %s",
                                pw_why_kill(chain, "", child->pid, ending));
+}
+
+/* Of what GPUs reduce together by NCCL, where all have come to it: what NCCL does. False: it is none, or has not begun. */
+static bool joint_text(const struct pw_chain *chain, const struct pw_gang_row *gang, const char *name, char *text, size_t text_bytes)
+{
+        const struct pw_daemon *daemon = chain->lister->daemon;
+        int count = __builtin_popcountll(gang->members);
+
+        if (atomic_load(&daemon->children.all[gang->device].board->joint.began) != gang->seq)
+                return false;
+        for (uint64_t rest = gang->members; rest; rest &= rest - 1) {
+                uint32_t device = (uint32_t)__builtin_ctzll(rest);
+
+                if (device >= daemon->device_count || atomic_load(&daemon->children.all[device].board->joint.launched) >= gang->seq)
+                        continue;
+                pw_text_format(text, text_bytes, "NCCL to connect the %d devices of %s of run %" PRIu64 ": h%u:%u is not yet", count,
+                               name, gang->run, daemon->host, device);
+                return true;
+        }
+        pw_text_format(text, text_bytes, "NCCL to do %s of run %" PRIu64 ", which all %d devices have launched", name, gang->run,
+                       count);
+        return true;
+}
+
+static void why_moving(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what, const char *name)
+{
+        char waits[PW_WHY_BYTES], remedy[PW_WHY_BYTES] = "wait";
+
+        if (joint_text(chain, gang, name, waits, sizeof waits))
+                endless_remedy(chain, gang, &chain->lister->daemon->children.all[gang->device], remedy, sizeof remedy);
+        else
+                pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 " to move its bytes", name, gang->run);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, remedy });
+}
+
+static void why_transfer(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what, const char *name)
+{
+        uint32_t other = laggard(chain, gang);
+        char waits[PW_WHY_BYTES];
+
+        if (other == PW_DEVICES_MAX)
+                other = sender(chain, gang);
+        if (other == PW_DEVICES_MAX) {
+                why_moving(chain, gang, what, name);
+                return;
+        }
+        pw_text_format(waits, sizeof waits, "device h%u:%u to come to %s of run %" PRIu64, chain->lister->daemon->host, other, name,
+                       gang->run);
+        pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, "" });
+        pw_why_device(chain, other);
 }
 
 static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what)

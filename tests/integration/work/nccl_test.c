@@ -1,6 +1,7 @@
 /* All-reduces of GPUs by NCCL, over the fakes of both libraries: which way they go, and what goes wrong there. */
 #include "tests/integration/folder.h"
 #include "tests/integration/gpus.h"
+#include "tests/integration/operator/chain.h"
 #include "tests/integration/scene.h"
 #include "tests/integration/trace.h"
 
@@ -105,13 +106,29 @@ static void expect_fails(const struct scene *scene, enum pw_status status, const
 
 /* --- which way ---------------------------------------------------------------------------------------------------------------- */
 
+/* What is said of the all-reduce, before it was tried or behind. */
+static void expect_way(const struct scene *scene, const char *way)
+{
+        struct pw_session *session = scene->host->session;
+        char program[32];
+        struct pw_listing *nodes;
+
+        snprintf(program, sizeof program, "%lld", (long long)it_listed(session, "programs", "program"));
+        nodes = it_list(session, "programs", program);
+        assert_string_equal(it_text(nodes, it_find(nodes, "name", "all-reduce"), "way"), way);
+        assert_string_equal(it_text(nodes, it_find(nodes, "name", "pw/nop"), "way"), "");
+        pw_listing_free(nodes);
+}
+
 /* The call that fails says that it goes by NCCL; it is said in its words, and the next one makes another communicator. */
 static void by_nccl(void **state)
 {
         struct scene scene = scene_begin(state, "fail = ncclAllReduce@3=1\nrefuse_nvls = 1\n", NULL);
 
+        expect_way(&scene, "nccl");
         expect_right(&scene);
         expect_right(&scene);
+        expect_way(&scene, "nccl");
         expect_fails(&scene, PW_SYSTEM, "an all-reduce|ncclUnhandledCudaError");
         for (uint32_t i = 0; i < 3; i++)
                 expect_right(&scene);
@@ -130,6 +147,7 @@ static void without_it(void **state)
 
                 expect_right(&scene);
                 expect_right(&scene);
+                expect_way(&scene, "peer");
                 assert_true(has_said(scene.host, cases[i].said));
                 scene_end(&scene);
         }
@@ -320,6 +338,27 @@ static bool are_back(const struct pw_listing *devices, void *context)
         return restarts >= 4;
 }
 
+/* Nothing of it moves by itself: what NCCL does is said, and how it can be ended. */
+static void why_it_waits(void **state)
+{
+        struct scene scene = scene_begin(state, SLOW, NULL);
+        struct pw_session *session = scene.host->session;
+        struct pw_future *result = it_run_1(scene.program, scene.input);
+
+        it_until(session, "gangs", are_in_it, &(int){ 4 });
+        it_chain_expect(scene.host, "h0:1", "NCCL to connect the 4 devices of all-reduce of run 1");
+        it_chain_expect(scene.host, "h0:1", "NCCL to do all-reduce of run 1, which all 4 devices have launched");
+        expect_sum(result, 4);
+        stop(scene.host, 2);
+        result = it_run_1(scene.program, scene.input);
+        it_until(session, "gangs", are_in_it, &(int){ 3 });
+        it_chain_expect(scene.host, "h0:1", "device h0:2 to come to all-reduce of run 2");
+        it_chain_expect(scene.host, "h0:1", "its executor, process");
+        assert_true(it_signal_executor(scene.host, "h0:2", SIGCONT));
+        expect_sum(result, 4);
+        scene_end(&scene);
+}
+
 /* An abort that does not return ends its executor, with a sentence, and all devices are back. */
 static void an_abort_that_hangs(void **state)
 {
@@ -427,7 +466,7 @@ int main(void)
                 IT_FOLDER_TEST(without_registered_memory), IT_FOLDER_TEST(sums_in_switches), IT_FOLDER_TEST(one_at_a_time),
                 IT_FOLDER_TEST(overlapping_sets), IT_FOLDER_TEST(a_member_without_a_value),
                 IT_FOLDER_TEST(killed_in_it),     IT_FOLDER_TEST(killed_before_it_began),
-                IT_FOLDER_TEST(killed_as_they_meet), IT_FOLDER_TEST(an_abort_that_hangs),
+                IT_FOLDER_TEST(killed_as_they_meet), IT_FOLDER_TEST(an_abort_that_hangs), IT_FOLDER_TEST(why_it_waits),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
