@@ -9,42 +9,46 @@ struct reader { const char *at; char token[256]; };
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || c == '%'; }
 
+/* Where `last` follows `mark` first, behind it; else the end. A sanitizer has string functions look at all of the text. */
+static const char *behind(const char *at, char mark, char last)
+{
+        for (; *at; at++)
+                if (*at == mark && (!last || at[1] == last))
+                        return at + (last ? 2 : 1);
+        return at;
+}
+
 /* White space and comments. */
 static void blanks_skip(struct reader *reader)
 {
-        const char *end;
-
         for (;;) {
-                reader->at += strspn(reader->at, " \t\r\n");
-                if (!strncmp(reader->at, "//", 2))
-                        end = strchr(reader->at, '\n');
-                else if (!strncmp(reader->at, "/*", 2))
-                        end = strstr(reader->at + 2, "*/");
+                while (isspace((unsigned char)*reader->at))
+                        reader->at++;
+                if (reader->at[0] == '/' && reader->at[1] == '/')
+                        reader->at = behind(reader->at, '\n', 0);
+                else if (reader->at[0] == '/' && reader->at[1] == '*')
+                        reader->at = behind(reader->at + 2, '*', '/');
                 else
                         return;
-                reader->at = end ? end + 1 : strchr(reader->at, 0);
-                if (end && *end == '*')
-                        reader->at++;
         }
 }
 
 /* A word, a string's beginning or one sign; false at the end. */
 static bool token_next(struct reader *reader)
 {
-        size_t bytes = 0;
+        size_t bytes = 0, kept;
 
         blanks_skip(reader);
         if (!*reader->at)
                 return false;
         while (is_word(reader->at[bytes]))
                 bytes++;
-        if (*reader->at == '"') {
-                const char *end = strchr(reader->at + 1, '"');
-
-                bytes = end ? (size_t)(end + 1 - reader->at) : strlen(reader->at);
-        }
+        if (*reader->at == '"')
+                bytes = (size_t)(behind(reader->at + 1, '"', 0) - reader->at);
         bytes = bytes ? bytes : 1;
-        snprintf(reader->token, sizeof reader->token, "%.*s", (int)(bytes < 255 ? bytes : 255), reader->at);
+        kept = bytes < sizeof reader->token - 1 ? bytes : sizeof reader->token - 1;
+        memcpy(reader->token, reader->at, kept);
+        reader->token[kept] = 0;
         reader->at += bytes;
         return true;
 }
