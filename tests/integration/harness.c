@@ -154,6 +154,8 @@ static void exec_daemon(const struct it_host *host, const char *const *args, int
 
         it_built("daemon/pathwaysd", program);
         it_built("executor/pathways-executor", executor);
+        if (getenv("PW_EXECUTOR"))
+                snprintf(executor, sizeof executor, "%s", getenv("PW_EXECUTOR"));
         it_built("executor/modules/.libs", modules[0]);
         it_built("tests/integration/modules/.libs", modules[1]);
         it_built("examples/digits/.libs", modules[2]);

@@ -24,7 +24,8 @@ tests_model_sources = tests/model/world.c tests/model/client.c tests/model/stand
 	tests/model/wide_model.c tests/model/runs.c tests/model/run_model.c tests/model/move_model.c tests/model/move_segment.c
 tests_model_model_SOURCES = $(tests_model_sources) $(tests_model_subjects)
 tests_model_model_LDADD = tests/model/libexplore.la wire/libwire.la $(PROTOBUF_C_LIBS)
-dist_check_SCRIPTS += tests/model/mutations.sh tests/world/mutations.sh tests/world/cluster/mutations.sh
+dist_check_SCRIPTS += tests/model/mutations.sh tests/world/mutations.sh tests/world/cluster/mutations.sh \
+	tests/fake_cuda/mutations.sh
 
 # Each row of them still changes what it names.
 dist_check_SCRIPTS += tests/world/mutations_apply.sh
@@ -39,7 +40,11 @@ world_mutation_flags = -D_GNU_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir
 world_mutation_libs = $(abs_top_builddir)/daemon/.libs/libboard.a $(abs_top_builddir)/store/.libs/libstore.a \
 	$(abs_top_builddir)/program/.libs/libprogram.a $(abs_top_builddir)/plane/.libs/libplane.a $(abs_top_builddir)/base/.libs/libbase.a \
 	$(CMOCKA_LIBS) -lm
-mutations: all
+gpu_mutation_flags = -D_GNU_SOURCE -D_DEFAULT_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir) -I$(abs_top_builddir)/wire \
+	$(PROTOBUF_C_CFLAGS)
+gpu_mutation_tests = tests/integration/work/nccl_test tests/integration/work/cuda_test tests/integration/work/runs_test \
+	tests/integration/work/transfers_test tests/integration/work/fetches_test tests/integration/fault/kills_test
+mutations: all $(gpu_mutation_tests)
 	@$(AM_TESTS_ENVIRONMENT) MODEL_CPPFLAGS='$(tests_model_mutation_flags)' MODEL_CFLAGS='-std=gnu11 -O1' \
 	MODEL_SUBJECTS='$(tests_model_subjects)' MODEL_SOURCES='$(tests_model_sources)' \
 	MODEL_LIBS='$(abs_top_builddir)/wire/.libs/pathways.pb-c.o $(PROTOBUF_C_LIBS)' '$(srcdir)/tests/model/mutations.sh'
@@ -49,4 +54,6 @@ mutations: all
 	@$(AM_TESTS_ENVIRONMENT) WORLD_CPPFLAGS='$(world_mutation_flags)' WORLD_CFLAGS='-std=gnu11 -O1' \
 	CLUSTER_SUBJECTS='$(cluster_libcluster_la_SOURCES)' \
 	CLUSTER_LIBS='$(abs_top_builddir)/base/.libs/libbase.a $(CMOCKA_LIBS) -lm' '$(srcdir)/tests/world/cluster/mutations.sh'
+	@$(AM_TESTS_ENVIRONMENT) GPU_CPPFLAGS='$(gpu_mutation_flags)' GPU_LIBS='$(PROTOBUF_C_LIBS) $(INIH_LIBS) -ldl -lpthread' \
+	'$(srcdir)/tests/fake_cuda/mutations.sh'
 .PHONY: mutations

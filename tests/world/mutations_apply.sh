@@ -1,5 +1,5 @@
 #!/bin/bash
-# Each row of the three mutations.sh changes the source that it names: one that does not any more is found here, in a second, and not
+# Each row of the four mutations.sh changes the source that it names: one that does not any more is found here, in a second, and not
 # when `make mutations` comes to it.
 # shellcheck source=tests/check/tree.sh
 . "${PW_SRC:?}/tests/check/tree.sh"
@@ -36,4 +36,7 @@ each tests/world/mutations.sh
 
 mutate() { applies tests/world/cluster/mutations.sh "cluster/$1" "$3" -E -e "$2"; }
 each tests/world/cluster/mutations.sh
+
+mutate() { applies tests/fake_cuda/mutations.sh "$1" "$3" -E -e "$2"; }
+each tests/fake_cuda/mutations.sh
 finish

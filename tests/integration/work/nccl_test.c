@@ -426,35 +426,54 @@ static void one_at_a_time(void **state)
 
 /* --- order -------------------------------------------------------------------------------------------------------------------- */
 
-/* Two sets of devices that overlap, in runs beside each other: each pair launches in the order of the island. One communicator is
- * kept, so each makes that of the other go. */
+#define OVERLAPPING 3u
+#define RUNS 4u
+
+/* Sets of devices that overlap, each of another program, in runs beside each other. */
+static void overlap(struct it_host *host, struct pw_future *input, uint64_t seed)
+{
+        struct pw_slice *slices[OVERLAPPING];
+        struct pw_program *programs[OVERLAPPING];
+        struct pw_future *results[OVERLAPPING][RUNS];
+        double expected[OVERLAPPING];
+
+        for (uint32_t i = 0; i < OVERLAPPING; i++) {
+                uint32_t devices = 2 + (uint32_t)(it_random(&seed) % 3), times = 1 + (uint32_t)(it_random(&seed) % 3);
+
+                slices[i] = it_slice(host->session, devices, 1);
+                programs[i] = reducer(host, slices[i], "pw/nop", times);
+                expected[i] = 1;
+                while (times--)
+                        expected[i] *= devices;
+        }
+        for (uint32_t k = 0; k < RUNS; k++)
+                for (uint32_t i = 0; i < OVERLAPPING; i++)
+                        results[i][k] = it_run_1(programs[i], input);
+        for (uint32_t k = 0; k < RUNS; k++)
+                for (uint32_t i = 0; i < OVERLAPPING; i++)
+                        expect_sum(results[i][k], expected[i]);
+        for (uint32_t i = 0; i < OVERLAPPING; i++) {
+                pw_program_free(programs[i]);
+                pw_slice_close(slices[i]);
+        }
+}
+
+/* All launch in the order of the island, whatever their sets are. Two communicators are kept, so each set makes those of others go.
+ * PW_OVERLAPS is how many seeds, PW_SEED the first. */
 static void overlapping_sets(void **state)
 {
         struct it_host *host = *state;
-        struct pw_slice *slices[2];
-        struct pw_program *programs[2];
-        struct pw_future *input, *results[2][10];
+        uint64_t count = it_environment("PW_OVERLAPS", 8), first = it_environment("PW_SEED", 1);
+        struct pw_future *input;
 
         it_gpus_init(&gpus, NULL);
         it_gpus_nccl(&gpus, NULL);
         it_start(host, IT_ARGS("--devices", "cuda:4", "--cuda-driver", gpus.driver, "--nccl-library", gpus.nccl,
-                               "--nccl-communicators", "1", "--host-memory", "64MiB", "--device-memory", "8MiB"));
+                               "--nccl-communicators", "2", "--host-memory", "64MiB", "--device-memory", "8MiB"));
         host->session = it_connect(host);
-        for (uint32_t i = 0; i < 2; i++) {
-                slices[i] = it_slice(host->session, 3, 1);
-                programs[i] = reducer(host, slices[i], "pw/nop", 3);
-        }
         input = it_put_f64(host->session, PW_DIMS(ELEMENTS), 1);
-        for (uint32_t k = 0; k < 10; k++)
-                for (uint32_t i = 0; i < 2; i++)
-                        results[i][k] = it_run_1(programs[i], input);
-        for (uint32_t k = 0; k < 10; k++)
-                for (uint32_t i = 0; i < 2; i++)
-                        expect_sum(results[i][k], 27);
-        for (uint32_t i = 0; i < 2; i++) {
-                pw_program_free(programs[i]);
-                pw_slice_close(slices[i]);
-        }
+        for (uint64_t i = 0; i < count; i++)
+                overlap(host, input, first + i);
         pw_unref(input);
         end(host);
 }

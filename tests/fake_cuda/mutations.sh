@@ -1,0 +1,69 @@
+#!/bin/bash
+# Takes one rule of executors of GPUs out at a time, and shows that a test over the fakes notices. Each row: what was taken out, and
+# the test that said so; some tests show it by not coming to an end. Run by `make mutations`, which hands over CC, GPU_CPPFLAGS and
+# GPU_LIBS, with paths from the top of the source tree.
+set -u
+: "${PW_SRC:?}" "${PW_BUILD:?}" "${CC:?}" "${GPU_CPPFLAGS:?}" "${GPU_LIBS:?}"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work" # executors of another user
+missed=0
+
+# mutate FILE SED WHAT TEST [VARIABLE=VALUE...]: with the executor that is built of this, the test must fail.
+mutate() {
+        local file=$1 edit=$2 what=$3 test=$4 said= status=0
+        shift 4
+        sed -E -e "$edit" "$PW_SRC/$file" >"$work/mutated.c"
+        if cmp -s "$PW_SRC/$file" "$work/mutated.c"; then
+                said='does not apply any more'
+        elif ! (cd "$PW_SRC" && $CC $GPU_CPPFLAGS -std=gnu11 -O1 -w -c "$work/mutated.c" -o "$work/mutated.o") ||
+                ! $CC "$PW_BUILD/executor/main.o" "$work/mutated.o" "$PW_BUILD/executor/.libs/libexecutor.a" $GPU_LIBS -o "$work/executor"; then
+                said='does not build'
+        else
+                env PW_EXECUTOR="$work/executor" PW_WATCHDOG=20 "$@" timeout 60 "$PW_BUILD/tests/integration/$test" >"$work/said" 2>&1 || status=$?
+                case $status in
+                0) said='holds all the same' ;;
+                77) said='is not tried' ;;
+                esac
+        fi
+        if [ -z "$said" ]; then
+                printf 'PASS: %-58s %-24s %s\n' "$what" "$test" "$(sed -nE '/^\[  FAILED  \] [a-z_0-9]+$/{s/.* //p;q}' "$work/said")"
+        else
+                printf 'FAIL: %-58s %-24s %s\n' "$what" "$test" "$said"
+                missed=$((missed + 1))
+        fi
+}
+
+mutate executor/gang/flight.c 's/^                else if \(launch->given.kind->done\(launch->given.handle, &end\)\)$/                else if (launch->given.kind->done(launch->given.handle, \&end) || (end = (struct pw_device_end){ PW_OK, PW_GUARD_WHOLE, 0 }, true))/' \
+        'done is said at launch' work/runs_test PW_GPUS=peer
+mutate executor/gang/flight.c 's/^        return pw_gang_look_again\(.*$/        return pw_gang_fault(\&flight->gang, PW_OK);/' \
+        'no second look when a copy has ended' work/late_gpus_test
+mutate executor/gang/gang_joint.c '/^static bool channel_is_common/,/^}/s/!= first\)/!= first \&\& !first)/' \
+        'a communicator is kept that others lack' work/nccl_test
+mutate executor/launch.c 's/^                struct pw_order order = order_read\(&board->log\[launch->next % PW_ORDER_LOG\]\);/                uint64_t at = (launch->next ^ (launch->given.device \& 1)) <= head ? launch->next ^ (launch->given.device \& 1) : launch->next;\n                struct pw_order order = order_read(\&board->log[at % PW_ORDER_LOG]);/; s/run_gang\(launch, &order, launch->next\);/run_gang(launch, \&order, at);/' \
+        'devices take gangs in an order of their own' work/nccl_test
+mutate executor/gang/gang_joint.c '/^struct pw_room_head pw_gang_joint/,/^}/s/^                given->collective->abort\(given->joints\);$/                ;/' \
+        'what was begun is not aborted' work/nccl_test
+mutate executor/gang/gang_joint.c '/^static bool has_left/,/^}/s/^        if \(pw_wait_load\(&board->failed.seq\) == gang->seq\)$/        if (0)/; s/^                if \(fault.status == PW_OK \&\& now_ns - .*$/                if (0) {/' \
+        'the end of a member is not looked for' work/nccl_test
+mutate executor/collective/nccl.c 's/^        while \(collective->channel_count >= collective->params.channels\)$/        while (0)/' \
+        'communicators over the limit stay' work/nccl_test
+mutate executor/collective/nccl.c 's/^        memory_deregister\(collective, channel\);$//' \
+        'memory stays registered where a communicator is closed' work/nccl_test
+mutate executor/device/cuda.c 's/^        enum pw_status status = call->zeroes \? .*$/        enum pw_status status = PW_OK;/' \
+        'rooms of another tenant are not zeroed' work/fetches_test PW_GPUS=peer
+mutate executor/device/cuda.c 's/^        return guards\(device, call, number, true, ret_err\);$/        return PW_OK;/' \
+        'guards are not looked at' work/cuda_test
+mutate executor/device/cuda.c 's/^        if \(pw_cuda_is_sticky\(result\)\)$/        if (0)/; s/^                device->params.lost\(device->params.context, err.text\);$/                ;/' \
+        'an error that sticks does not end the executor' work/cuda_test
+mutate executor/device/cuda.c 's/^        uint32_t fault = words->fault;$/        uint32_t fault = 0;/' \
+        'what a kernel says is not heard' work/cuda_test
+mutate executor/device/cuda/cuda_stage.c '/^static enum pw_status release_oldest/,/^}/s/pw_cuda_check\(device, device->driver->cuEventSynchronize\(oldest->event\), "a copy from the host",$/PW_OK;/; /^static enum pw_status release_oldest/,/^}/s/^ +ret_err\);$//' \
+        'pinned memory is written before it was read' work/late_gpus_test
+mutate executor/gang/gang_joint.c '/^bool pw_gang_is_joint/,/^}/s/->joint.takes == 1;/->joint.takes <= 1;/' \
+        'a member begins though others do not' work/nccl_test
+mutate executor/gang/gang.c 's/^        if \(gang->node->role == PW_ROLE_SENDER \&\& pw_flight_send\(gang\)\)$/        if (0)/; s/^                pw_flights_until\(launch, .*$//' \
+        'a member sends what is not there yet' work/transfers_test PW_GPUS=peer
+
+[ "$missed" = 0 ] || echo "$missed rules can go unnoticed"
+[ "$missed" = 0 ]

@@ -1,0 +1,145 @@
+/* GPUs that are slow, by the fake driver: what holds while work is under way. */
+#include "tests/integration/folder.h"
+#include "tests/integration/gpus.h"
+#include "tests/integration/scene.h"
+#include "tests/integration/trace.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LARGE 98304u /* elements: 32 of such values are more than the pinned memory of a device */
+#define RUNS 48u
+
+static struct it_gpus gpus;
+
+static struct it_host *begin(void **state, const char *devices, const char *conf)
+{
+        struct it_host *host = *state;
+
+        it_gpus_init(&gpus, conf);
+        it_start(host, IT_ARGS("--devices", devices, "--islands", "1", "--cuda-driver", gpus.driver, "--host-memory", "128MiB",
+                               "--device-memory", "128MiB"));
+        host->session = it_connect(host);
+        return host;
+}
+
+static void end(struct it_host *host)
+{
+        it_host_clean(host);
+        assert_int_equal(it_host_end(host, SIGTERM), 0);
+        it_gpus_done(&gpus);
+}
+
+static struct pw_slice *slice_of_one(struct it_host *host)
+{
+        struct pw_slice *slice;
+
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 1 }, &slice, IT_ERR));
+        return slice;
+}
+
+static struct pw_future *put_all(struct it_host *host, double number)
+{
+        static double values[LARGE];
+        struct pw_future *future;
+
+        for (uint32_t i = 0; i < LARGE; i++)
+                values[i] = number;
+        it_ok(pw_put(host->session, values, sizeof values, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(LARGE) },
+                     &future, IT_ERR));
+        return future;
+}
+
+static void expect_all(struct pw_future *future, double number)
+{
+        const double *data;
+        struct pw_view view;
+
+        it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
+        data = view.data;
+        for (uint32_t i = 0; i < LARGE; i++)
+                if (data[i] != number)
+                        fail_msg("element %u is %g, not %g", i, data[i], number);
+        pw_view_done(&view);
+        pw_unref(future);
+}
+
+/* Of more inputs than fit into what is pinned each comes to the device as it was put. */
+static void loads_behind_each_other(void **state)
+{
+        struct it_host *host = begin(state, "cuda:1", "delay_us = 4000\n");
+        struct pw_slice *slice = slice_of_one(host);
+        struct pw_program *program = pw_program_new(host->session, "test/loads");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(LARGE), PW_BROADCAST, 0);
+        struct pw_future *results[RUNS];
+
+        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(value), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        for (uint32_t i = 0; i < RUNS; i++) {
+                struct pw_future *input = put_all(host, i);
+
+                results[i] = it_run_1(program, input);
+                pw_unref(input);
+        }
+        for (uint32_t i = 0; i < RUNS; i++)
+                expect_all(results[i], i);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        end(host);
+}
+
+/* The sender of a transfer is done with it, and the receiver is not. */
+struct halfway { char sender[16]; };
+
+static bool is_halfway(const struct pw_listing *gangs, void *context)
+{
+        struct halfway *halfway = context;
+        bool done = false, running = false;
+
+        for (size_t i = 0; i < it_rows(gangs); i++) {
+                if (!strstr(it_text(gangs, i, "node"), "send-recv"))
+                        continue;
+                if (!strcmp(it_text(gangs, i, "state"), "done")) {
+                        snprintf(halfway->sender, sizeof halfway->sender, "%s", it_text(gangs, i, "device"));
+                        done = true;
+                }
+                running |= !strcmp(it_text(gangs, i, "state"), "running");
+        }
+        return done && running;
+}
+
+/* What was copied of it may have been another's by then: nobody takes it for the value. */
+static void a_sender_that_ends_under_a_copy(void **state)
+{
+        struct it_host *host = begin(state, "cuda:2", "delay_us = 300000\n");
+        struct pw_slice *slices[2] = { slice_of_one(host), slice_of_one(host) };
+        struct pw_program *program = pw_program_new(host->session, "test/send");
+        struct pw_value *value = pw_input(program, slices[0], PW_F64, PW_DIMS(12), PW_BROADCAST, 0);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(12), 1), *result;
+        struct halfway halfway;
+        char texts[40];
+
+        value = pw_call(program, slices[0], "pw/nop", PW_ARGS(value), PW_BROADCAST);
+        pw_result(program, pw_move(value, slices[1], PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        result = it_run_1(program, input);
+        it_until(host->session, "gangs", is_halfway, &halfway);
+        assert_true(it_signal_executor(host, halfway.sender, SIGKILL));
+        snprintf(texts, sizeof texts, "%s", halfway.sender);
+        it_fails_with(result, PW_DEVICE_LOST, texts);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        for (uint32_t i = 0; i < 2; i++)
+                pw_slice_close(slices[i]);
+        end(host);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(loads_behind_each_other),
+                                            IT_FOLDER_TEST(a_sender_that_ends_under_a_copy) };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
