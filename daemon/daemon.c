@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/yield.h"
 #include "daemon/child/child.h"
+#include "daemon/child/measure.h"
 #include "daemon/client/tenant.h"
 #include "daemon/client/client.h"
 #include "daemon/closer.h"
@@ -174,8 +175,10 @@ static enum pw_status size_memory(struct pw_daemon *daemon, uint64_t *ret_reserv
 static enum pw_status make_core(struct pw_daemon *daemon, struct pw_error *ret_err)
 {
         uint64_t reserved;
-        enum pw_status status = size_memory(daemon, &reserved, ret_err);
+        enum pw_status status = daemon->settings.device_memory ? PW_OK : pw_children_measure(daemon, ret_err);
 
+        if (status == PW_OK)
+                status = size_memory(daemon, &reserved, ret_err);
         if (status != PW_OK)
                 return status;
         daemon->store = pw_store_new(&(struct pw_store_params){ daemon->host, daemon->epoch, daemon->settings.host_memory,

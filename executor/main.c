@@ -14,6 +14,7 @@
 
 struct arguments {
         bool describe;
+        const char *measure; /* options of a device; NULL: that is not what is asked */
         long device, fd;
 };
 
@@ -21,7 +22,7 @@ static bool arguments_parse(int argc, char **argv, struct arguments *ret_argumen
 {
         static const struct option options[] = {
                 { "describe", no_argument, NULL, 'e' }, { "device", required_argument, NULL, 'd' },
-                { "fd", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 },
+                { "fd", required_argument, NULL, 'f' }, { "measure", required_argument, NULL, 'm' }, { NULL, 0, NULL, 0 },
         };
         struct arguments arguments = { .device = -1, .fd = -1 };
         int option;
@@ -31,13 +32,16 @@ static bool arguments_parse(int argc, char **argv, struct arguments *ret_argumen
                         arguments.describe = true;
                 else if (option == 'd')
                         arguments.device = strtol(optarg, NULL, 10);
+                else if (option == 'm')
+                        arguments.measure = optarg;
                 else if (option == 'f')
                         arguments.fd = strtol(optarg, NULL, 10);
                 else
                         return false;
         }
         *ret_arguments = arguments;
-        return optind == argc && arguments.fd >= 0 && arguments.describe == (arguments.device < 0);
+        return optind == argc && arguments.fd >= 0 &&
+               arguments.describe + (arguments.measure != NULL) + (arguments.device >= 0) == 1;
 }
 
 static enum pw_status device_serve(const struct arguments *arguments, struct pw_error *ret_err)
@@ -57,6 +61,38 @@ static enum pw_status device_serve(const struct arguments *arguments, struct pw_
                 pw_launch_turn(launch);
                 pw_launch_wait(launch);
         }
+}
+
+static enum pw_status free_bytes(const char *text, uint64_t *ret_bytes, struct pw_error *ret_err)
+{
+        struct pw_device_options options;
+        const struct pw_device_kind *kind;
+        struct pw_exec_device *device;
+        enum pw_status status = pw_device_options_parse(text, &options, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        kind = pw_device_kind(options.kind);
+        if (!kind || !kind->free_bytes)
+                return pw_error_set(ret_err, PW_INVALID,
+                                    "a device of kind %s does not say what it has: give --device-memory a size", options.kind);
+        status = kind->open(&options.params, &device, ret_err);
+        if (status != PW_OK)
+                return status;
+        *ret_bytes = kind->free_bytes(device);
+        kind->close(device);
+        return PW_OK;
+}
+
+/* Said over its socket. */
+static int measure(const struct arguments *arguments)
+{
+        struct pw_error err;
+        uint64_t bytes;
+
+        if (free_bytes(arguments->measure, &bytes, &err) == PW_OK)
+                return dprintf((int)arguments->fd, "ok %llu", (unsigned long long)bytes) < 0;
+        return dprintf((int)arguments->fd, "%s", err.text) < 0;
 }
 
 /* What a function forks ends with the executor, also where no daemon is left to see to that. */
@@ -113,7 +149,7 @@ int main(int argc, char **argv)
         enum pw_status status;
 
         if (!arguments_parse(argc, argv, &arguments)) {
-                fprintf(stderr, "usage: pathways-executor --device N --fd N | --describe --fd N\n"
+                fprintf(stderr, "usage: pathways-executor --device N --fd N | --describe --fd N | --measure OPTIONS --fd N\n"
                                 "pathwaysd starts it; there is no reason to do so by hand\n");
                 return 2;
         }
@@ -130,6 +166,8 @@ int main(int argc, char **argv)
         }
         fcntl((int)arguments.fd, F_SETFD, FD_CLOEXEC); /* what a function executes has no way to the daemon */
         pthread_atfork(note_parent, NULL, end_with_parent);
+        if (arguments.measure)
+                return measure(&arguments);
         status = arguments.describe ? pw_describe_serve((int)arguments.fd, &err) : device_serve(&arguments, &err);
         if (status == PW_DAEMON_GONE)
                 return 0;

@@ -21,7 +21,7 @@
 struct launch {
         int program, socket;
         struct pw_executor_user user;
-        char device[16];
+        char device[16], options[2000];
         char *argv[6];
 };
 
@@ -60,6 +60,17 @@ static enum pw_status open_program(struct pw_daemon *daemon, struct launch *laun
         if (launch->program < 0)
                 return pw_error_errno(ret_err, errno, "open the executor's program %s (--executor FILE names another)", path);
         return PW_OK;
+}
+
+void pw_device_options_format(const struct pw_settings *settings, uint32_t device, char *text, size_t text_bytes)
+{
+        snprintf(text, text_bytes, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d ordinal=%u library=%s "
+                              "nccl_library=%s nccl_off=%d nccl_nvls=%d nccl_channels=%u",
+                 settings->kinds.of[device].name, (unsigned long long)settings->device_memory,
+                 (unsigned long long)settings->launch_delay_us, (unsigned long long)settings->copy_bandwidth,
+                 settings->kinds.of[device].apart, settings->kinds.of[device].ordinal,
+                 settings->cuda_driver ? settings->cuda_driver : "", settings->nccl_library ? settings->nccl_library : "",
+                 settings->no_nccl, settings->nccl_nvls, settings->nccl_communicators);
 }
 
 static void fill_argv(struct launch *launch, int device)
@@ -128,7 +139,6 @@ static enum pw_status launch_child(struct launch *launch, struct pw_spawned *ret
                 close(pair[0]);
                 return pw_error_errno(ret_err, errno, "fork of an executor");
         }
-        fcntl(pair[0], F_SETFL, O_NONBLOCK);
         *ret_spawned = (struct pw_spawned){ pid, (int)syscall(SYS_pidfd_open, pid, 0), pair[0] };
         if (ret_spawned->pidfd >= 0)
                 return PW_OK;
@@ -137,17 +147,39 @@ static enum pw_status launch_child(struct launch *launch, struct pw_spawned *ret
         return pw_error_errno(ret_err, errno, "pidfd_open of an executor");
 }
 
+/* Its argv is filled. */
+static enum pw_status spawn(struct pw_daemon *daemon, struct launch *launch, struct pw_spawned *ret_spawned,
+                            struct pw_error *ret_err)
+{
+        enum pw_status status = pw_executor_user(daemon, &launch->user, ret_err);
+
+        if (status == PW_OK)
+                status = open_program(daemon, launch, ret_err);
+        if (status != PW_OK)
+                return status;
+        status = launch_child(launch, ret_spawned, ret_err);
+        close(launch->program);
+        return status;
+}
+
 enum pw_status pw_spawn(struct pw_daemon *daemon, int device, struct pw_spawned *ret_spawned, struct pw_error *ret_err)
 {
         struct launch launch = { .program = -1 };
-        enum pw_status status = pw_executor_user(daemon, &launch.user, ret_err);
+        enum pw_status status;
 
-        if (status == PW_OK)
-                status = open_program(daemon, &launch, ret_err);
-        if (status != PW_OK)
-                return status;
         fill_argv(&launch, device);
-        status = launch_child(&launch, ret_spawned, ret_err);
-        close(launch.program);
+        status = spawn(daemon, &launch, ret_spawned, ret_err);
+        if (status == PW_OK)
+                fcntl(ret_spawned->socket, F_SETFL, O_NONBLOCK);
         return status;
+}
+
+enum pw_status pw_spawn_measure(struct pw_daemon *daemon, uint32_t device, struct pw_spawned *ret_spawned, struct pw_error *ret_err)
+{
+        struct launch launch = { .program = -1 };
+        char *argv[] = { (char *)"pathways-executor", (char *)"--measure", launch.options, (char *)"--fd", (char *)"3", NULL };
+
+        pw_device_options_format(&daemon->settings, device, launch.options, sizeof launch.options);
+        memcpy(launch.argv, argv, sizeof argv);
+        return spawn(daemon, &launch, ret_spawned, ret_err);
 }

@@ -1,6 +1,7 @@
 /* The handshake: versions agreed, memory made, descriptors handed over. */
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/child/spawn.h"
 #include "daemon/client/client.h"
 #include "daemon/client/tenant.h"
 #include "daemon/memory/segment.h"
@@ -146,18 +147,6 @@ static enum pw_status attach_client(struct pw_dsession *session, uint64_t id, st
         return PW_OK;
 }
 
-/* As executor/options.c reads it. */
-static void describe_device(const struct pw_settings *settings, uint32_t device, char *text, size_t bytes)
-{
-        snprintf(text, bytes, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d ordinal=%u library=%s "
-                              "nccl_library=%s nccl_off=%d nccl_nvls=%d nccl_channels=%u",
-                 settings->kinds.of[device].name, (unsigned long long)settings->device_memory,
-                 (unsigned long long)settings->launch_delay_us, (unsigned long long)settings->copy_bandwidth,
-                 settings->kinds.of[device].apart, settings->kinds.of[device].ordinal,
-                 settings->cuda_driver ? settings->cuda_driver : "", settings->nccl_library ? settings->nccl_library : "",
-                 settings->no_nccl, settings->nccl_nvls, settings->nccl_communicators);
-}
-
 static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, const Pathways__Wire__Hello *hello,
                                    struct pw_error *ret_err)
 {
@@ -174,7 +163,7 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
                 return status;
         fill_welcome(session, &welcome);
         if (executor) {
-                describe_device(&daemon->settings, hello->device, options, sizeof options);
+                pw_device_options_format(&daemon->settings, hello->device, options, sizeof options);
                 welcome.device_options = options;
                 welcome.island = pw_child_island(daemon, hello->device);
                 fd_count = pw_child_descriptors(daemon, hello->device, fds);

@@ -105,7 +105,7 @@ static const char *way_of(const struct pw_daemon *daemon, const struct pw_progra
         return is_joint(row->image, node, slice) && all_join(daemon, slice) ? "nccl" : "peer";
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------------------------- */
+/* --- nodes -------------------------------------------------------------------------------------------------------------------- */
 
 static void indexes_text(const struct pw_image *image, uint32_t offset, uint32_t count, char *text, size_t bytes)
 {

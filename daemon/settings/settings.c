@@ -30,7 +30,8 @@ static const struct pw_option items[] = {
         { "host-memory", 'm', PW_OPTION_SIZE, AT(host_memory), "0", "SIZE",
           "Capacity of host memory, the memory of emulated and cpu devices included. 0: a quarter of what is available. Never more "
           "than seven eighths of what a memory cgroup leaves." },
-        { "device-memory", 0, PW_OPTION_SIZE, AT(device_memory), "256 MiB", "SIZE", "Capacity of each device." },
+        { "device-memory", 0, PW_OPTION_SIZE, AT(device_memory), "256 MiB", "SIZE", 
+          "Capacity of each device. 0: of GPUs, nine tenths of what is free, less 512 MiB for NCCL." },
         { "launch-delay", 0, PW_OPTION_DURATION, AT(launch_delay_us), "0us", "DURATION",
           "Emulated devices: time that each function takes besides its own." },
         { "copy-bandwidth", 0, PW_OPTION_SIZE, AT(copy_bandwidth), "0", "SIZE",
@@ -332,7 +333,7 @@ static enum pw_status check(struct pw_settings *settings, struct pw_error *ret_e
                 return status;
         if (settings->socket_mode > 0777)
                 return pw_error_set(ret_err, PW_INVALID, "--socket-mode %o: from 0 to 0777", settings->socket_mode);
-        if (settings->device_memory < 4096)
+        if (settings->device_memory && settings->device_memory < 4096)
                 return pw_error_set(ret_err, PW_INVALID, "--device-memory: at least 4 KiB");
         if (settings->nccl_communicators < 1 || settings->nccl_communicators > 1024)
                 return pw_error_set(ret_err, PW_INVALID, "--nccl-communicators %u: from 1 to 1024", settings->nccl_communicators);

@@ -42,6 +42,18 @@ static enum pw_status needs(struct pw_exec_device *device, enum pw_cuda_attribut
         return pw_error_set(ret_err, PW_UNSUPPORTED, "GPU %u: its driver has no %s", (unsigned)device->params.ordinal, what);
 }
 
+/* There a fault of one process ends all others'. Drivers before 12.4 do not know. */
+static enum pw_status has_no_mps(struct pw_exec_device *device, struct pw_error *ret_err)
+{
+        int is_shared = 0;
+
+        if (device->driver->cuDeviceGetAttribute(&is_shared, PW_CUDA_ATTRIBUTE_MPS_ENABLED, device->device) != PW_CUDA_SUCCESS ||
+            !is_shared)
+                return PW_OK;
+        return pw_error_set(ret_err, PW_UNSUPPORTED, "GPU %u is shared by MPS, where a fault of one process ends others: end MPS, "
+                                                     "`echo quit | nvidia-cuda-mps-control`", (unsigned)device->params.ordinal);
+}
+
 static enum pw_status find_device(struct pw_exec_device *device, struct pw_error *ret_err)
 {
         struct pw_cuda_allocation allocation = { .kind = PW_CUDA_ALLOCATION_PINNED, .handle_kind = PW_CUDA_HANDLE_FD };
@@ -54,6 +66,8 @@ static enum pw_status find_device(struct pw_exec_device *device, struct pw_error
                                     (unsigned)device->params.ordinal, count);
         if (status == PW_OK)
                 status = pw_cuda_check(device, driver->cuDeviceGet(&device->device, (int)device->params.ordinal), "a GPU", ret_err);
+        if (status == PW_OK)
+                status = has_no_mps(device, ret_err);
         if (status == PW_OK)
                 status = needs(device, PW_CUDA_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "virtual memory", ret_err);
         if (status == PW_OK)
@@ -177,6 +191,13 @@ static void cuda_name_of(const struct pw_exec_device *device, char *text, size_t
         if (device->driver->cuDeviceGetName(text, (int)text_bytes, device->device) != PW_CUDA_SUCCESS)
                 text[0] = 0;
         text[text_bytes - 1] = 0;
+}
+
+static uint64_t cuda_free_bytes(const struct pw_exec_device *device)
+{
+        size_t bytes = 0, all = 0;
+
+        return device->driver->cuMemGetInfo(&bytes, &all) == PW_CUDA_SUCCESS ? bytes : 0;
 }
 
 static uint32_t cuda_caps(const struct pw_exec_device *device)
@@ -399,6 +420,7 @@ const struct pw_device_kind pw_device_cuda = {
         .open = cuda_open,
         .close = cuda_close,
         .name_of = cuda_name_of,
+        .free_bytes = cuda_free_bytes,
         .caps = cuda_caps,
         .memory = cuda_memory,
         .launch = cuda_launch,

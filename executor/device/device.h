@@ -76,6 +76,8 @@ struct pw_device_kind {
         void (*close)(struct pw_exec_device *device); /* what is under way is dropped */
         /* As its driver calls it; "": nobody does. */
         void (*name_of)(const struct pw_exec_device *device, char *text, size_t text_bytes);
+        /* Bytes of its memory that nobody has; NULL: the kind does not say. */
+        uint64_t (*free_bytes)(const struct pw_exec_device *device);
         uint32_t (*caps)(const struct pw_exec_device *device); /* enum pw_device_caps, of this one, as it was opened */
         const struct pw_device_memory *(*memory)(const struct pw_exec_device *device); /* likewise */
         /* Run a function: this device's work in a gang, behind all that was launched before. SYNCHRONOUS: PW_OK, it has run, and

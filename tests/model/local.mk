@@ -25,7 +25,7 @@ tests_model_sources = tests/model/world.c tests/model/client.c tests/model/stand
 tests_model_model_SOURCES = $(tests_model_sources) $(tests_model_subjects)
 tests_model_model_LDADD = tests/model/libexplore.la wire/libwire.la $(PROTOBUF_C_LIBS)
 dist_check_SCRIPTS += tests/model/mutations.sh tests/world/mutations.sh tests/world/cluster/mutations.sh \
-	tests/fake_cuda/mutations.sh
+	tests/gpu/mutations.sh
 
 # Each row of them still changes what it names.
 dist_check_SCRIPTS += tests/world/mutations_apply.sh
@@ -55,5 +55,5 @@ mutations: all $(gpu_mutation_tests)
 	CLUSTER_SUBJECTS='$(cluster_libcluster_la_SOURCES)' \
 	CLUSTER_LIBS='$(abs_top_builddir)/base/.libs/libbase.a $(CMOCKA_LIBS) -lm' '$(srcdir)/tests/world/cluster/mutations.sh'
 	@$(AM_TESTS_ENVIRONMENT) GPU_CPPFLAGS='$(gpu_mutation_flags)' GPU_LIBS='$(PROTOBUF_C_LIBS) $(INIH_LIBS) -ldl -lpthread' \
-	'$(srcdir)/tests/fake_cuda/mutations.sh'
+	'$(srcdir)/tests/gpu/mutations.sh'
 .PHONY: mutations

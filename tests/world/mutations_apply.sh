@@ -37,6 +37,6 @@ each tests/world/mutations.sh
 mutate() { applies tests/world/cluster/mutations.sh "cluster/$1" "$3" -E -e "$2"; }
 each tests/world/cluster/mutations.sh
 
-mutate() { applies tests/fake_cuda/mutations.sh "$1" "$3" -E -e "$2"; }
-each tests/fake_cuda/mutations.sh
+mutate() { applies tests/gpu/mutations.sh "$1" "$3" -E -e "$2"; }
+each tests/gpu/mutations.sh
 finish

@@ -164,7 +164,8 @@ static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_ro
 }
 
 /* Of what GPUs reduce together by NCCL, where all have come to it: what NCCL does. False: it is none, or has not begun. */
-static bool joint_text(const struct pw_chain *chain, const struct pw_gang_row *gang, const char *name, char *text, size_t text_bytes)
+static bool joint_text(const struct pw_chain *chain, const struct pw_gang_row *gang, const char *name, char *text,
+                       size_t text_bytes)
 {
         const struct pw_daemon *daemon = chain->lister->daemon;
         int count = __builtin_popcountll(gang->members);
@@ -174,14 +175,15 @@ static bool joint_text(const struct pw_chain *chain, const struct pw_gang_row *g
         for (uint64_t rest = gang->members; rest; rest &= rest - 1) {
                 uint32_t device = (uint32_t)__builtin_ctzll(rest);
 
-                if (device >= daemon->device_count || atomic_load(&daemon->children.all[device].board->joint.launched) >= gang->seq)
+                if (device >= daemon->device_count ||
+                    atomic_load(&daemon->children.all[device].board->joint.launched) >= gang->seq)
                         continue;
-                pw_text_format(text, text_bytes, "NCCL to connect the %d devices of %s of run %" PRIu64 ": h%u:%u is not yet", count,
-                               name, gang->run, daemon->host, device);
+                pw_text_format(text, text_bytes, "NCCL to connect the %d devices of %s of run %" PRIu64 ": h%u:%u is not yet",
+                               count, name, gang->run, daemon->host, device);
                 return true;
         }
-        pw_text_format(text, text_bytes, "NCCL to do %s of run %" PRIu64 ", which all %d devices have launched", name, gang->run,
-                       count);
+        pw_text_format(text, text_bytes, "NCCL to do %s of run %" PRIu64 ", which all %d devices have launched", name,
+                       gang->run, count);
         return true;
 }
 

@@ -87,7 +87,8 @@ enum pw_cuda_result {
         X(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 102)                                                                    \
         X(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 103)                                                            \
         X(READ_ONLY_HOST_REGISTER_SUPPORTED, 113)                                                                      \
-        X(CAN_USE_64_BIT_STREAM_MEM_OPS, 122)
+        X(CAN_USE_64_BIT_STREAM_MEM_OPS, 122)                                                                          \
+        X(MPS_ENABLED, 133)
 
 enum pw_cuda_attribute {
 #define PW_CUDA_ATTRIBUTE_ENUM(name, number) PW_CUDA_ATTRIBUTE_##name = number,

@@ -156,6 +156,7 @@ static void hosts_without(void **state)
                 { "cuda@7", NULL, "there is no GPU 7 on this host: it has 4" },
                 { "cuda:1", "driver = 11000\n", "too old|11.0|12.0" },
                 { "cuda:1", "capacity = 4194304\n", "memory" },
+                { "cuda:1", "mps = 1\n", "GPU 0 is shared by MPS|nvidia-cuda-mps-control" },
         };
         struct it_host *host = *state;
 
@@ -169,10 +170,45 @@ static void hosts_without(void **state)
                                           "64MiB"), "/nowhere/libcuda.so.1");
 }
 
+/* What the arenas of all devices have. */
+static int64_t capacity_of(struct it_host *host) { return it_listed(host->session, "devices", "capacity"); }
+
+/* Nine tenths of 1 GiB, less what NCCL may want; and where it does not. */
+static void as_much_as_there_is(void **state)
+{
+        static const struct { const char *more; int64_t bytes; } cases[] = {
+                { "--nccl-communicators=16", (966367641 - (512 << 20)) & ~4095 }, { "--no-nccl", 966367641 & ~4095 },
+        };
+        struct it_host *host = *state;
+
+        for (size_t i = 0; i < pw_array_count(cases); i++) {
+                struct pw_slice *slice;
+
+                it_gpus_init(&gpus, NULL);
+                it_start(host, IT_ARGS("--devices", "cuda@1,0", "--cuda-driver", gpus.driver, "--host-memory", "64MiB",
+                                       "--device-memory", "0", cases[i].more));
+                host->session = it_connect(host);
+                assert_int_equal(capacity_of(host), cases[i].bytes);
+                slice = slice_of(host, 2);
+                expect_alive(host, slice);
+                pw_slice_close(slice);
+                end(host);
+        }
+        it_gpus_init(&gpus, "capacity = 536870912\n");
+        it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", gpus.driver, "--device-memory", "0"),
+                            "--device-memory 0|nothing is left");
+        it_refuses_to_start(host, IT_ARGS("--devices", "cuda@9", "--cuda-driver", gpus.driver, "--device-memory", "0"),
+                            "--device-memory 0: device 0: there is no GPU 9");
+        it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1,cpu:1", "--cuda-driver", gpus.driver, "--device-memory", "0"),
+                            "device 1|kind cpu|give --device-memory a size");
+        it_gpus_done(&gpus);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(calls_that_go_wrong),
-                                            IT_FOLDER_TEST(functions_without_a_form), IT_FOLDER_TEST(hosts_without) };
+                                            IT_FOLDER_TEST(functions_without_a_form), IT_FOLDER_TEST(hosts_without),
+                                            IT_FOLDER_TEST(as_much_as_there_is) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
