@@ -18,11 +18,11 @@ soak: all
 .PHONY: soak
 
 # A host in one process under virtual time, from a seed.
-world_sources = tests/world/client/claim.c tests/world/client/client.c tests/world/client/metadata.c tests/world/daemon.c tests/world/executor.c tests/world/rules/holders.c tests/world/link.c \
+world_sources = tests/world/client/claim.c tests/world/client/client.c tests/world/client/metadata.c tests/world/daemon.c tests/world/executor/executor.c tests/world/executor/flight.c tests/world/executor/gang.c tests/world/executor/kind.c tests/world/executor/sources.c tests/world/rules/holders.c tests/world/link.c \
 	tests/world/rules/passing.c tests/world/program.c tests/world/client/share.c tests/world/seeds.c tests/world/states.c tests/world/client/store.c tests/world/client/transfer.c tests/world/world.c program/graph/graph_make.c
 hosts_sources = tests/world/hosts/clients.c tests/world/hosts/links.c tests/world/hosts/play.c tests/world/hosts/program.c \
 	tests/world/seeds.c
-noinst_HEADERS += tests/world/client/claim.h tests/world/client/store.h tests/world/hosts/play.h tests/world/seeds.h tests/world/said/said.h tests/world/world.h
+noinst_HEADERS += tests/world/client/claim.h tests/world/client/store.h tests/world/executor/gang.h tests/world/executor/kind.h tests/world/hosts/play.h tests/world/seeds.h tests/world/said/said.h tests/world/world.h
 EXTRA_DIST += tests/world/README.md
 world_tests = tests/world/admission_test tests/world/hosts/chain_test tests/world/hosts/given_up_test tests/world/hosts/hosts_test tests/world/hosts/reserved_test tests/world/hosts/hostile_test tests/world/hosts/asked_test tests/world/hosts/believed_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
 	tests/world/message_test tests/world/said/origin_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/policy_test \

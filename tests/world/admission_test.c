@@ -423,5 +423,5 @@ int main(void)
                 cmocka_unit_test(test_takes_over_behind_readers),
         };
 
-        return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
+        return WORLD_RUN_TESTS(tests);
 }

@@ -234,5 +234,5 @@ int main(void)
                 cmocka_unit_test(test_states),
         };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return WORLD_RUN_TESTS(tests);
 }

@@ -382,6 +382,7 @@ void world_kill(struct world *world, uint32_t device)
                 if (at % 16 >= 8)
                         memset(self->memory + at * 8, 0x5a, 8);
         self->at_gang = self->marked = false;
+        world_flights_lose(self->flights);
         self->next = atomic_load(&self->board->done.seq) + 1;
         pw_scheduler_device_up(world->scheduler, device, world->now_us);
         world_changed(world);

@@ -361,5 +361,5 @@ int main(void)
                 cmocka_unit_test(test_held_in_part),
         };
 
-        return cmocka_run_group_tests_name("ending", tests, NULL, NULL);
+        return WORLD_RUN_TESTS(tests);
 }

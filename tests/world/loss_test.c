@@ -15,8 +15,7 @@ static void test_death(void **state)
         second = run_on(program, first, false);
         other = run_on(&world.programs[1], world_put(&world, &world.programs[1], 0, true), false);
         world_daemon(&world);
-        for (uint32_t i = 0; i < 3; i++)
-                assert_true(world_step(&world, 0));
+        reach(0, 2);
         world_expect(&world, WORLD_ASKS("1") WORLD_STARTS("1")
                              WORLD_ASKS("2") WORLD_STARTS("2")
                              WORLD_ASKS("3") WORLD_STARTS("3"));
@@ -60,8 +59,7 @@ static void test_death_in_a_fork(void **state)
                 inputs[i] = world_put(&world, program, i, true);
         results = world_submit(&world, program, inputs, false)->results;
         world_daemon(&world);
-        for (uint32_t i = 0; i < 3; i++)
-                assert_true(world_step(&world, 0));
+        reach(0, 2);
         world_kill(&world, 0);
         world_settle(&world);
         assert_int_equal(results[0]->status, PW_CRASHED);
@@ -195,6 +193,7 @@ static void test_full_reports(void **state)
         static struct pw_bells bells;
 
         (void)state;
+        memset(&bells, 0, sizeof bells);
         begin(1, 2, 8);
         pw_boards_bells(world.host, &bells);
         for (uint32_t d = 0; d < 2; d++)
@@ -214,6 +213,7 @@ static void test_death_while_ringing(void **state)
         static struct pw_bells bells;
 
         (void)state;
+        memset(&bells, 0, sizeof bells);
         begin(2, 4, 8);
         pw_boards_bells(world.host, &bells);
         atomic_store(&bells.sleepers[1].bits, 0); /* 0 and 3 slept; the dead took them off */
@@ -232,5 +232,5 @@ int main(void)
                 cmocka_unit_test(test_death_while_ringing),
         };
 
-        return cmocka_run_group_tests_name("order", tests, NULL, NULL);
+        return WORLD_RUN_TESTS(tests);
 }

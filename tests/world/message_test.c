@@ -375,5 +375,5 @@ int main(void)
                                             cmocka_unit_test(test_ends_behind_its_records),
                                             cmocka_unit_test(test_expired_anew) };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return WORLD_RUN_TESTS(tests);
 }

@@ -134,5 +134,5 @@ int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_pipelines) };
 
-        return cmocka_run_group_tests_name("pipelines", tests, NULL, NULL);
+        return WORLD_RUN_TESTS(tests);
 }

@@ -278,5 +278,5 @@ int main(void)
                                             cmocka_unit_test(test_run_ends), cmocka_unit_test(test_errors_of_no_value),
                                             cmocka_unit_test(test_cannot_ask), cmocka_unit_test(test_cannot_place) };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return WORLD_RUN_TESTS(tests);
 }

@@ -423,5 +423,5 @@ int main(void)
                 cmocka_unit_test(test_refused_chain),
         };
 
-        return cmocka_run_group_tests_name("waiting", tests, NULL, NULL);
+        return WORLD_RUN_TESTS(tests);
 }

@@ -77,8 +77,11 @@ static void add_device(struct world *world, uint32_t island)
         struct pw_error err;
 
         *executor = (struct world_executor){ .present = true, .device = number, .island = island, .next = 1,
-                                             .board = map(sizeof *executor->board), .memory_bytes = world->options.capacity,
+                                             .flights = world_flights_new(),
+                                             .board = map(sizeof *executor->board),
+                                             .memory_bytes = world->options.capacity,
                                              .memory = map(world_tenant_count(world) * world->options.capacity) };
+        assert_non_null(executor->flights);
         status = pw_scheduler_device_add(world->scheduler, &add, &err);
         for (uint32_t t = 0; status == PW_OK && t < world_tenant_count(world); t++)
                 status = pw_scheduler_segment(world->scheduler, number, world_tenants[t],
@@ -96,6 +99,8 @@ void world_init(struct world *world, uint64_t seed, const struct world_options *
         memset(world, 0, sizeof *world);
         world->seed = world->state = seed;
         world->options = *options;
+        world->kind = world_kind();
+        world->options.apart |= world->kind == WORLD_APART;
         world->tenant = world_tenants[0];
         world->passing = world_passing_new();
         assert_non_null(world->passing);
@@ -146,6 +151,7 @@ void world_done(struct world *world)
                 if (world->boards[i])
                         munmap(world->boards[i], BOARD_BYTES);
         for (uint32_t i = 0; i < world->device_count; i++) {
+                free(world->executors[i].flights);
                 munmap(world->executors[i].board, sizeof *world->executors[i].board);
                 munmap(world->executors[i].memory, world_tenant_count(world) * world->executors[i].memory_bytes);
         }

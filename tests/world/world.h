@@ -15,6 +15,7 @@
 
 #include "daemon/board/boards.h"
 #include "scheduler/scheduler.h"
+#include "tests/world/executor/kind.h"
 #include "tests/world/seeds.h"
 
 #include <stdio.h>
@@ -83,6 +84,7 @@ struct world_run {
 
 struct world_executor {
         bool present, at_gang, marked;
+        struct world_flights *flights;
         uint32_t device, island;
         uint64_t next, seq;       /* seq: of the gang it is at */
         struct pw_order order;
@@ -110,6 +112,7 @@ struct world {
         uint64_t seed, state;
         struct world_options options;
         bool trace;
+        enum world_kind kind;     /* of all devices */
         struct pw_scheduler *scheduler;
         struct pw_store *store;
         struct world_client *clients[WORLD_TENANTS]; /* store.c */
@@ -134,6 +137,7 @@ struct world {
         struct world_link *link;  /* link.c */
         struct world_states *states; /* states.c */
         uint32_t check_every, acts, changes; /* of what happened to the scheduler, world_changed() */
+        uint64_t ahead[WORLD_FLIGHT_KINDS]; /* gangs that were launched behind others that were under way */
         uint64_t deaths, ended, failed, good, passed_over, refused;
         uint64_t unprepared;      /* runs that were refused */
         uint64_t judged;          /* results of which it was known beforehand whether they are errors */

@@ -94,7 +94,8 @@ void world_store_open(struct world *world)
 {
         world->store = pw_store_new(&(struct pw_store_params){ .host = WORLD_HOST, .epoch = WORLD_EPOCH,
                                                                .capacity_bytes = CAPACITY_BYTES,
-                                                               .reserved_bytes = RESERVED_BYTES });
+                                                               .reserved_bytes = RESERVED_BYTES,
+                                                               .apart = world->kind == WORLD_APART ? UINT64_MAX : 0 });
         if (!world->store)
                 world_fail(world, "out of memory");
         for (uint32_t i = 0; i < world_tenant_count(world); i++)

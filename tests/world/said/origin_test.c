@@ -64,5 +64,5 @@ int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_of_a_third), cmocka_unit_test(test_as_another) };
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
+        return WORLD_RUN_TESTS(tests);
 }
