@@ -1,6 +1,6 @@
 #!/bin/bash
 # Takes one rule of the messages between the cores out of a copy of the scheduler at a time, or of what holds objects out of one of
-# the store, and shows that a world notices. Each row: what was taken out, and the test that said so. Run by `make mutations`, which
+# the store, or of what late devices have launched out of the world's executors, and shows that a world notices. Each row: what was taken out, and the test that said so. Run by `make mutations`, which
 # hands over CC, WORLD_CPPFLAGS, WORLD_CFLAGS, WORLD_SUBJECTS, WORLD_SOURCES and WORLD_LIBS, with paths from the top of the tree.
 set -u
 : "${PW_SRC:?}" "${CC:?}" "${WORLD_SUBJECTS:?}" "${WORLD_SOURCES:?}" "${WORLD_LIBS:?}"
@@ -24,15 +24,23 @@ link() {
                 wrap=
         done)
 }
-# plays TEST: does it hold?
+# plays TEST: does it hold, over devices of kind $kind?
 plays() {
         local seeds=4
         case $1 in hosts_test) seeds=300 ;; world_test) seeds=16 ;; esac
-        (cd "$work" && PW_WORLD_SEEDS=$seeds timeout 60 "./$1" >said 2>&1)
+        (cd "$work" && PW_WORLD_KIND=$kind PW_WORLD_SEEDS=$seeds timeout 60 "./$1" >said 2>&1)
 }
-# The first test that does not, in `by`; none: empty.
+# The first test that does not, in `by`; none: empty. Rules of late executors: world_test, over those.
 first_to_fail() {
         by=
+        kind=early
+        case ${1:-} in
+        tests/*)
+                for kind in late apart; do
+                        plays world_test || { by="world_test, $kind"; return; }
+                done
+                return ;;
+        esac
         for test in $tests; do
                 plays "$test" || { by=$test; return; }
         done
@@ -41,7 +49,7 @@ first_to_fail() {
 # mutate FILE SED WHAT: one of the tests must fail.
 mutate() {
         local file=$1 edit=$2 what=$3 by=
-        case $file in store/*) ;; *) file=scheduler/$file ;; esac
+        case $file in store/*|tests/*) ;; *) file=scheduler/$file ;; esac
         cp "$work/$file" "$work/kept"
         sed -i -E -e "$edit" "$work/$file"
         if cmp -s "$work/kept" "$work/$file"; then
@@ -52,7 +60,7 @@ mutate() {
         if ! compile "$file" || ! link; then
                 by="does not build"
         else
-                first_to_fail
+                first_to_fail "$file"
         fi
         if [ -n "$by" ] && [ "$by" != "does not build" ]; then
                 printf 'PASS: %-66s %s: %s\n' "$what" "$by" "$(sed -nE 's/^\[  FAILED  \] (test_.*)/\1/p' "$work/said" | head -n 1)"
@@ -71,7 +79,7 @@ compile $WORLD_SUBJECTS $WORLD_SOURCES $(source_of $tests) || exit 1
 for test in $tests; do
         mv "$work/objects/$(source_of "$test" | tr / _).o" "$work/tests/$test.o"
 done
-link && first_to_fail
+link && first_to_fail && { [ -n "$by" ] || first_to_fail tests/; }
 if [ "$?" != 0 ] || [ -n "$by" ]; then
         echo "FAIL: the sources as they are"
         exit 1
@@ -186,6 +194,25 @@ mutate store/name/name.c '/^        \[PW_NAME_BOUND\] =/,/^        \}/s/PW_NAME_
         'a name lets its object go before metadata has ended it'
 mutate store/object/transfer.c 's/^        forget_charge\(object\);$//' 'who was charged stays so after a transfer'
 mutate store/object/transfer.c 's/^                \(\*ret_ref\)->given = 1;$/                ;/' 'a reference that came by transfer is counted twice'
+
+mutate tests/world/executor/flight.c 's/^        if \(flight->state < DONE\)$/        if (0)/' 'a gang is done when it is launched'
+mutate tests/world/executor/flight.c 's/out = world_sources_again\(gang\);/;/' 'what was moved is not looked at again'
+mutate tests/world/executor/flight.c '/^static void begin\(/,/^}/s/^                flight->value = .*$/&\n                flight->lost = world_sources_again(gang);/;
+s/^        bool same; .*$/&\n        struct world_shard lost;/; s/out = world_sources_again\(gang\);/out = flight->lost;/' \
+        'what is moved is looked at again as the copy begins'
+mutate tests/world/executor/flight.c 's/^        if \(is_to_be_written\(gang, world_room_of\(gang, PW_IMAGE_AT.*$/        if (0)/' \
+        'a mark is said before the shard is readable'
+mutate tests/world/executor/flight.c 's/launch\(gang, WORLD_SENDS\)/(world_arrive(gang), launch(gang, WORLD_PASSES))/' \
+        'a sender says its mark before its turn'
+mutate tests/world/executor/flight.c 's/world_sources_read\(gang, \&all\) \&\& all.status == PW_OK \?/world_sources_read(gang, \&all) ?/' \
+        'what is an error is moved'
+mutate tests/world/executor/flight.c 's/world_call_ends\(gang, world_call\(gang\)\)/world_call_ends(gang, (struct world_shard){ .status = PW_OK })/' \
+        'what a call has computed with is not looked at'
+mutate tests/world/executor/sources.c 's/^        if \(marked \&\& !taken \&\& atomic_load.*$/        if (0)/' 'a receiver reads before the mark is there'
+mutate tests/world/executor/executor.c 's/\(device == gang->self->device \&\& world_is_late\(gang->world\)\)/1/' 'what others have launched counts as done'
+mutate tests/world/executor/executor.c 's/!is_done\(gang, shards\[i\].device, shards\[i\].seq\)/!is_before(gang, shards[i].device, shards[i].seq)/' \
+        'a load reads what its device has launched and not done'
+mutate tests/world/executor/executor.c 's/^        if \(world_flights_count\(self\)\)$/        if (0)/' 'a gang is done at once before those that are under way'
 
 [ "$missed" = 0 ] || echo "$missed missed"
 exit "$((missed > 0))"

@@ -28,7 +28,7 @@ each tests/model/mutations.sh
 
 mutate() {
         case $1 in
-        store/*) applies tests/world/mutations.sh "$1" "$3" -E -e "$2" ;;
+        store/*|tests/*) applies tests/world/mutations.sh "$1" "$3" -E -e "$2" ;;
         *) applies tests/world/mutations.sh "scheduler/$1" "$3" -E -e "$2" ;;
         esac
 }
