@@ -106,7 +106,7 @@ static struct pw_room_head move_outcome(const struct pw_flight *flight, const st
 
         if (end->status != PW_OK)
                 return pw_gang_cause(&flight->gang, end->status, flight->text);
-        return pw_gang_look_again(&flight->gang, move->heads, move->assembly.source_count, move->from);
+        return pw_gang_look_again(&flight->gang, move->heads, move->assembly.source_count);
 }
 
 static void end_first(struct pw_launch *launch, const struct pw_device_end *end)

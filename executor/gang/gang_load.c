@@ -112,5 +112,5 @@ struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_
                                        : too_short(gang, 0, source->bytes, &next)))
                         pw_gang_fault_join(&fault, &next);
         }
-        return fault.status == PW_OK ? pw_gang_move(gang, PW_SOURCE_DONE, ret_launched) : fault;
+        return fault.status == PW_OK ? pw_gang_move(gang, ret_launched) : fault;
 }

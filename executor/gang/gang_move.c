@@ -3,8 +3,7 @@
 #include "executor/gang/flight.h"
 #include "executor/gang/gang_private.h"
 
-static bool find(const struct pw_exec_gang *gang, enum pw_gang_source from, struct pw_gang_move *ret_move,
-                 struct pw_room_head *ret_fault)
+static bool find(const struct pw_exec_gang *gang, struct pw_gang_move *ret_move, struct pw_room_head *ret_fault)
 {
         const struct pw_program_sources *sources = gang->node->sources;
         const struct pw_program_room *output = &gang->node->outputs[0];
@@ -24,7 +23,6 @@ static bool find(const struct pw_exec_gang *gang, enum pw_gang_source from, stru
                               .group_of = sources->groups,
                               .source_count = sources->count },
                 .heads = sources->heads,
-                .from = from,
                 .has_rest = sources->uncovered,
         };
         return true;
@@ -49,28 +47,24 @@ enum pw_status pw_gang_move_make(const struct pw_exec_gang *gang, const struct p
         return status;
 }
 
-struct pw_room_head pw_gang_look_again(const struct pw_exec_gang *gang, const struct pw_source_head *heads, uint32_t count,
-                                       enum pw_gang_source from)
+struct pw_room_head pw_gang_look_again(const struct pw_exec_gang *gang, const struct pw_source_head *heads, uint32_t count)
 {
         struct pw_room_head fault;
 
-        for (uint32_t i = 0; i < count; i++) {
-                if (!heads[i].head || heads[i].device == gang->launch->given.device)
-                        continue;
-                if (from == PW_SOURCE_DONE ? !pw_gang_is_value(gang, heads[i].head, heads[i].device, &fault)
-                                           : pw_gang_lost_meanwhile(gang, heads[i].device, gang->seq, &fault))
+        for (uint32_t i = 0; i < count; i++)
+                if (heads[i].head && heads[i].device != gang->launch->given.device &&
+                    !pw_gang_is_value(gang, heads[i].head, heads[i].device, &fault))
                         return fault;
-        }
         return pw_gang_fault(gang, PW_OK);
 }
 
-struct pw_room_head pw_gang_move(struct pw_exec_gang *gang, enum pw_gang_source from, bool *ret_launched)
+struct pw_room_head pw_gang_move(struct pw_exec_gang *gang, bool *ret_launched)
 {
         struct pw_room_head outcome;
         struct pw_gang_move move;
         struct pw_error err;
 
-        if (!find(gang, from, &move, &outcome))
+        if (!find(gang, &move, &outcome))
                 return outcome;
         if (gang->launch->flights) {
                 *ret_launched = pw_flight_move(gang, &move, &outcome);
@@ -78,5 +72,5 @@ struct pw_room_head pw_gang_move(struct pw_exec_gang *gang, enum pw_gang_source 
         }
         if (pw_gang_move_make(gang, &move, &err) != PW_OK)
                 return pw_gang_cause(gang, err.status, err.text);
-        return pw_gang_look_again(gang, move.heads, move.assembly.source_count, from);
+        return pw_gang_look_again(gang, move.heads, move.assembly.source_count);
 }

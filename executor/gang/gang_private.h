@@ -61,23 +61,20 @@ bool pw_gang_has_ended(struct pw_exec_gang *gang, uint32_t device, struct pw_roo
 /* Wait for the senders, and make this member's shard up from theirs. *ret_launched: likewise. */
 struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang, bool *ret_launched);
 
-/* Sources that senders of this gang marked as theirs are lost with a process of theirs; others are values as their heads say. */
-enum pw_gang_source { PW_SOURCE_DONE, PW_SOURCE_MARKED };
 /* What output 0 is made up from. */
 struct pw_gang_move {
         struct pw_assembly assembly;
         const struct pw_source_head *heads; /* of its sources */
-        enum pw_gang_source from;
         bool has_rest;                      /* what no source covers is set to 0 */
 };
 /* Make output 0 up from the node's sources, whose data are all known, or launch that. */
-struct pw_room_head pw_gang_move(struct pw_exec_gang *gang, enum pw_gang_source from, bool *ret_launched);
+struct pw_room_head pw_gang_move(struct pw_exec_gang *gang, bool *ret_launched);
 /* Its parts. Ask the device's memory for it. */
 PW_MUST_CHECK enum pw_status pw_gang_move_make(const struct pw_exec_gang *gang, const struct pw_gang_move *move,
                                                struct pw_error *ret_err);
-/* It was made: are the sources that were read in rooms of other devices still values? */
-struct pw_room_head pw_gang_look_again(const struct pw_exec_gang *gang, const struct pw_source_head *heads, uint32_t count,
-                                       enum pw_gang_source from);
+/* It was made: are the sources that were read in rooms of other devices still values? A function may have written there: one behind
+ * the mark that said so, or one ahead of it, which was under way as it was said. */
+struct pw_room_head pw_gang_look_again(const struct pw_exec_gang *gang, const struct pw_source_head *heads, uint32_t count);
 /* Say in the own mark, which is not published yet, whether this member would take part in a joint. */
 void pw_gang_joint_offer(struct pw_exec_gang *gang, struct pw_mark *mark);
 /* All members have arrived with values: would all of them take part? They all find the same here. */

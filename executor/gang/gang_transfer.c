@@ -128,14 +128,25 @@ static bool receive_done(struct pw_exec_gang *gang, uint32_t i, uint32_t device,
         return pw_gang_is_value(gang, head->head, device, ret_fault);
 }
 
+/* Of a transfer in parts, whose members have nothing under way: who ended in this gang has spoilt nothing. */
+static struct pw_room_head look_again_at_parts(const struct pw_exec_gang *gang)
+{
+        const struct pw_program_sources *sources = gang->node->sources;
+        struct pw_room_head fault;
+
+        for (uint32_t i = 0; i < sources->count; i++)
+                if (pw_gang_lost_meanwhile(gang, sources->heads[i].device, gang->seq, &fault))
+                        return fault;
+        return pw_gang_fault(gang, PW_OK);
+}
+
 /* All members have arrived, perhaps without a value: `arrived`. */
 static struct pw_room_head receive_parts(struct pw_exec_gang *gang, const struct pw_room_head *arrived)
 {
-        const struct pw_program_sources *sources = gang->node->sources;
         struct pw_room_head made = arrived->status == PW_OK ? pw_gang_parts_make(gang) : *arrived;
 
         if (made.status == PW_OK)
-                made = pw_gang_look_again(gang, sources->heads, sources->count, PW_SOURCE_MARKED);
+                made = look_again_at_parts(gang);
         return pw_gang_parts_take(gang, &made);
 }
 
@@ -148,7 +159,7 @@ static struct pw_room_head receive_joint(struct pw_exec_gang *gang)
         if (gang->launch->flights)
                 pw_flights_settle(gang);
         outcome = pw_gang_joint(gang);
-        return outcome.status == PW_OK ? pw_gang_look_again(gang, sources->heads, sources->count, PW_SOURCE_MARKED) : outcome;
+        return outcome.status == PW_OK ? pw_gang_look_again(gang, sources->heads, sources->count) : outcome;
 }
 
 struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang, bool *ret_launched)
@@ -172,5 +183,5 @@ struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang, bool *ret_launche
                 return fault;
         if (pw_gang_is_joint(gang))
                 return receive_joint(gang);
-        return pw_gang_move(gang, gang->node->image->phase == PW_PHASE_RECV ? PW_SOURCE_DONE : PW_SOURCE_MARKED, ret_launched);
+        return pw_gang_move(gang, ret_launched);
 }

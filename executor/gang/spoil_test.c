@@ -128,11 +128,43 @@ static void test_spoilt_while_copied(void **state)
         }
 }
 
+/* That function was launched ahead of the gang in which its device said that the shard is there. */
+static void test_spoilt_ahead_of_the_mark(void **state)
+{
+        struct program program;
+        struct world world;
+        struct run run, ahead;
+        (void)state;
+
+        world_init(&world, 2, 1);
+        spoilt = &world;
+        program_init(&program, &world, build_reduce(false));
+        world_start(&world, 1);
+        spoiling = *pw_collective_kind("host");
+        spoiling.assemble = assemble_and_spoil;
+        world.collective = &spoiling;
+        world_start(&world, 0);
+        run_init(&run, &program, &input_one);
+        run_init(&ahead, &program, &input_one);
+        run_order(&run, 0);
+        run_order(&run, 1);
+        run_order(&ahead, 0);
+        run_wait(&ahead);
+        spoil(&world, atomic_load(&world.islands[0]->head));
+        run_order(&run, 2);
+        run_order(&run, 3);
+        run_wait(&run);
+        check_lost(&run, 1, 0);
+        assert_int_equal(run_head(&run, 1, 1)->status, PW_OK);
+        world_done(&world);
+        program_done(&program);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_short_shards), cmocka_unit_test(test_past_the_room),
-                cmocka_unit_test(test_spoilt_while_copied),
+                cmocka_unit_test(test_spoilt_while_copied), cmocka_unit_test(test_spoilt_ahead_of_the_mark),
         };
 
         return world_tests(tests);

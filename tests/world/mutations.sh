@@ -209,6 +209,8 @@ mutate tests/world/executor/flight.c 's/world_sources_read\(gang, \&all\) \&\& a
 mutate tests/world/executor/flight.c 's/world_call_ends\(gang, world_call\(gang\)\)/world_call_ends(gang, (struct world_shard){ .status = PW_OK })/' \
         'what a call has computed with is not looked at'
 mutate tests/world/executor/sources.c 's/^        if \(marked \&\& !taken \&\& atomic_load.*$/        if (0)/' 'a receiver reads before the mark is there'
+mutate tests/world/executor/sources.c '/^struct world_shard world_sources_again/,/^\}/s/^                \(void\)read_source\(.*$/&\n                if (gang->node->phase != PW_PHASE_RECV \&\& gang->seq >= atomic_load(\&gang->world->boards[gang->self->island]->lost_before[world_slice_of(gang, gang->node->source_slice)->places[places[i]].device]))\n                        next.status = PW_OK;/' \
+        'who died ahead of the mark that it said has lost nothing'
 mutate tests/world/executor/executor.c 's/\(device == gang->self->device \&\& world_is_late\(gang->world\)\)/1/' 'what others have launched counts as done'
 mutate tests/world/executor/executor.c 's/!is_done\(gang, shards\[i\].device, shards\[i\].seq\)/!is_before(gang, shards[i].device, shards[i].seq)/' \
         'a load reads what its device has launched and not done'
