@@ -8,7 +8,8 @@ executor_libexecutor_la_SOURCES = executor/arenas.c executor/attach.c executor/c
 	executor/device/cuda/peer.c executor/device/emulated.c executor/device/hostly.c executor/device/kinds.c \
 	executor/device/memory_apart.c executor/device/memory_host.c executor/gang/fetch.c executor/gang/flight.c \
 	executor/gang/gang.c executor/gang/gang_move.c executor/gang/gang_call.c executor/gang/gang_fault.c \
-	executor/gang/gang_joint.c executor/gang/gang_load.c executor/gang/gang_parts.c executor/gang/gang_transfer.c \
+	executor/gang/gang_joint.c executor/gang/gang_load.c executor/gang/gang_mark.c executor/gang/gang_parts.c \
+	executor/gang/gang_transfer.c \
 	executor/launch.c executor/options.c executor/program/module.c executor/program/node.c executor/program/nodes.c \
 	executor/program/program.c executor/program/run.c executor/program/segments.c executor/report.c executor/wait.c
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl -lpthread

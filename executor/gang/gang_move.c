@@ -47,17 +47,6 @@ enum pw_status pw_gang_move_make(const struct pw_exec_gang *gang, const struct p
         return status;
 }
 
-struct pw_room_head pw_gang_look_again(const struct pw_exec_gang *gang, const struct pw_source_head *heads, uint32_t count)
-{
-        struct pw_room_head fault;
-
-        for (uint32_t i = 0; i < count; i++)
-                if (heads[i].head && heads[i].device != gang->launch->given.device &&
-                    !pw_gang_is_value(gang, heads[i].head, heads[i].device, &fault))
-                        return fault;
-        return pw_gang_fault(gang, PW_OK);
-}
-
 struct pw_room_head pw_gang_move(struct pw_exec_gang *gang, bool *ret_launched)
 {
         struct pw_room_head outcome;

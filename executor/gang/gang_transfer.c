@@ -4,35 +4,6 @@
 
 #include "executor/wait.h"
 
-void pw_gang_mark(const struct pw_exec_gang *gang, struct pw_mark *mark, const struct pw_room_head *outcome)
-{
-        struct pw_launch *launch = gang->launch;
-
-        mark->status = outcome->status;
-        if (outcome->status == PW_OK) {
-                mark->at_ns = pw_launch_device_ns(launch);
-        } else {
-                mark->cause_node = outcome->cause_node;
-                mark->cause_device = outcome->cause_device;
-        }
-        atomic_store(&mark->seq, gang->seq);
-        pw_bells_ring(launch->given.bells, &launch->given.bells->sleepers[launch->given.device].bits, gang->members);
-}
-
-bool pw_gang_mark_read(struct pw_exec_gang *gang, const struct pw_mark *mark, struct pw_room_head *ret_fault)
-{
-        uint32_t status = *(const volatile uint32_t *)&mark->status; /* once: it is judged and used */
-
-        if (status == PW_OK) {
-                gang->came_ns = pw_max_u64(gang->came_ns, mark->at_ns);
-                return true;
-        }
-        *ret_fault = pw_gang_fault(gang, pw_gang_status(status));
-        ret_fault->cause_node = mark->cause_node;
-        ret_fault->cause_device = mark->cause_device;
-        return false;
-}
-
 enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
 {
         const struct pw_program_room *input = &gang->node->inputs[0];
@@ -52,28 +23,6 @@ enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
                 pw_gang_joint_offer(gang, mark);
         pw_gang_mark(gang, mark, &fault);
         return fault.status;
-}
-
-bool pw_gang_lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, uint64_t seq, struct pw_room_head *ret_fault)
-{
-        if (device == gang->launch->given.device || pw_gang_lost_before(gang->launch, device) <= seq)
-                return false;
-        *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
-        ret_fault->cause_device = pw_gang_device(gang, device);
-        return true;
-}
-
-bool pw_gang_has_ended(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
-{
-        const struct pw_device_board *board = gang->launch->given.boards[device];
-
-        if (pw_wait_load(&board->failed.seq) < gang->seq)
-                return false;
-        if (pw_gang_mark_read(gang, &board->marks[gang->seq % PW_ORDER_LOG], ret_fault)) { /* the daemon says otherwise in it */
-                *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
-                ret_fault->cause_device = pw_gang_device(gang, device);
-        }
-        return true;
 }
 
 /* Source `i`, in its room, mapped. */
