@@ -18,9 +18,9 @@ tests_model_subjects = base/error.c base/handles.c base/hash.c base/heap.c base/
 	$(store_libstore_la_SOURCES) daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c \
 	daemon/client/scan.c daemon/client/object/move.c daemon/memory/recount.c daemon/loop/timer.c daemon/loop/turn.c libclient/object/frozen.c \
 	libclient/object/future.c libclient/object/open.c libclient/socket/outgoing.c libclient/object/put.c \
-	libclient/params.c libclient/room.c libclient/take.c libclient/object/unref.c libclient/object/wait.c
+	executor/gang/gang_fault.c executor/gang/gang_mark.c libclient/params.c libclient/room.c libclient/take.c libclient/object/unref.c libclient/object/wait.c
 tests_model_sources = tests/model/world.c tests/model/client.c tests/model/stand_in.c tests/model/entry_model.c \
-	tests/model/lane_model.c tests/model/reclaim_model.c tests/model/wait_model.c tests/model/letgo_model.c \
+	tests/model/lane_model.c tests/model/executor/marked_model.c tests/model/reclaim_model.c tests/model/wait_model.c tests/model/letgo_model.c \
 	tests/model/wide_model.c tests/model/runs.c tests/model/run_model.c tests/model/move_model.c tests/model/move_segment.c
 tests_model_model_SOURCES = $(tests_model_sources) $(tests_model_subjects)
 tests_model_model_LDADD = tests/model/libexplore.la wire/libwire.la $(PROTOBUF_C_LIBS)

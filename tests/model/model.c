@@ -11,6 +11,7 @@ static const struct { const struct model *model; enum how how; } models[] = {
         { &entry_take_model, BOTH },   { &entry_decide_model, BOTH }, { &lane_work_model, REDUCED }, { &lane_drop_model, BOTH },
         { &lane_full_model, BOTH },    { &lane_bell_model, BOTH },    { &reclaim_model, REDUCED },   { &wait_model, BOTH },
         { &wait_two_model, REDUCED },
+        { &marked_model, BOTH },       { &marked_ahead_model, BOTH },
         { &letgo_model, REDUCED },     { &reuse_model, REDUCED },     { &wide_model, BOTH },
         { &wide_beside_model, REDUCED },
         { &donate_model, REDUCED },    { &donate_shared_model, REDUCED }, { &catch_up_model, REDUCED },

@@ -13,5 +13,6 @@ extern const struct model wide_model, wide_beside_model;
 extern const struct model donate_model, donate_look_model, donate_shared_model, catch_up_model, catch_up_liar_model;
 extern const struct model move_model, exchange_model, exchange_copy_model, move_shared_model;
 extern const struct model letgo_model;
+extern const struct model marked_model, marked_ahead_model;
 
 #endif

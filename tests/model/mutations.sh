@@ -48,7 +48,7 @@ mutate() {
 }
 
 mkdir "$work/objects"
-(cd "$PW_SRC" && cp -r --parents base plane program store daemon cluster libclient wire scheduler tests/model "$work") || exit 1
+(cd "$PW_SRC" && cp -r --parents base plane program store daemon cluster executor libclient wire scheduler tests/model "$work") || exit 1
 compile $MODEL_SUBJECTS $MODEL_SOURCES || exit 1
 MODEL_CPPFLAGS="$MODEL_CPPFLAGS -DPW_MODEL_EXPLORER" compile tests/model/{explore,reduce,thread,state,model}.c || exit 1
 link || exit 1
@@ -125,4 +125,10 @@ mutate held store/object/move.c 's/return status == PW_OK \&\& looked ? check_al
         'a value moves though somebody else holds it'
 mutate move store/object/move.c '/^static enum pw_status settle/,/^}/s/^        object->backed = 1;/&\n        pw_ref_remove(store, ref);/' \
         'a value does not hold the room that it moved into'
+mutate marked executor/gang/gang_mark.c 's/!pw_gang_is_value(gang, heads\[i\].head, heads\[i\].device, &fault)/0/' \
+        'a receiver does not look again'
+mutate marked tests/model/executor/marked_model.c '/^        copied = /{h;d}; /fault = pw_gang_look_again/G' \
+        'a receiver looks again before the end of its copy'
+mutate ahead executor/gang/gang_mark.c 's/!pw_gang_is_value(gang, heads\[i\].head, heads\[i\].device, &fault)/pw_gang_lost_meanwhile(gang, heads[i].device, gang->seq, \&fault)/' \
+        'only what is lost behind the mark counts'
 [ "$missed" = 0 ]
