@@ -168,6 +168,7 @@ static void exec_daemon(const struct it_host *host, const char *const *args, int
                 count = it_gpus_arguments(host->gpus, all, count, ARGS_MAX);
         else if (it_apart() && count < ARGS_MAX - 1)
                 all[count++] = "--emulated-apart";
+        it_gpus_spread(all, count);
         /* Modules crash on purpose: a sanitizer in the executor is to leave the signal as it is. */
         snprintf(sanitizer, sizeof sanitizer, "%s:handle_segv=0", getenv("ASAN_OPTIONS") ? getenv("ASAN_OPTIONS") : "");
         setenv("ASAN_OPTIONS", sanitizer, 1);

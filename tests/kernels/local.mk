@@ -5,7 +5,7 @@ cuda_headers = base/anywhere.h base/half.h executor/collective/elements.cuh exec
 	tests/kernels/cuda_shim.h
 cuda_product = executor/device/cuda/peer.cu executor/modules/pw.cu
 cuda_sources = $(cuda_product) examples/digits/digits.cu examples/tensor/tensor.cu $(cuda_tested)
-cuda_tested = tests/integration/modules/gpu.cu tests/integration/modules/parts.cu
+cuda_tested = tests/gpu/kernels.cu tests/integration/modules/gpu.cu tests/integration/modules/parts.cu
 cuda_libraries = tests/kernels/libpw_fake_kernels.so tests/kernels/libdigits_fake_kernels.so \
 	tests/kernels/libtensor_fake_kernels.so tests/kernels/libgpu_fake_kernels.so
 cuda_inc = $(cuda_sources:.cu=.ptx.inc)

@@ -160,6 +160,8 @@ static void hosts_without(void **state)
         };
         struct it_host *host = *state;
 
+        if (it_gpus_given())
+                it_skip("hosts that lack something are those of the fake driver");
         for (size_t i = 0; i < pw_array_count(cases); i++) {
                 it_gpus_init(&gpus, cases[i].conf);
                 it_refuses_to_start(host, IT_ARGS("--devices", cases[i].devices, "--cuda-driver", gpus.driver, "--host-memory",

@@ -1,0 +1,33 @@
+#!/bin/sh
+# What goes to a machine with a GPU, on GPUs that are none: it is packed, unpacked in an empty folder, and run over the fakes, with no
+# bars. It says no where a step fails, and where there is no driver.
+# shellcheck source=examples/common/gpus.sh
+. "${PW_SRC:?}/examples/common/gpus.sh"
+# shellcheck source=tests/check/tree.sh
+. "$PW_SRC/tests/check/tree.sh"
+trap 'rm -rf "$work" "$gpus"' EXIT
+grep -q -- -fsanitize= "$PW_BUILD/config.status" && { echo "a pack has no sanitizers in it"; exit 77; }
+chmod 755 "$work"
+printf 'trap = gpu_trap\n' >>"$gpus/fake_cuda.conf"
+ln -s "$(readlink -f "$PW_BUILD/tests/fake_nccl/.libs/libnccl.so.2")" "$gpus/libnccl.so.2"
+: >"$gpus/fake_nccl.conf"
+chmod 1777 "$gpus"
+
+"$PW_SRC/tests/gpu/pack" "$work/pack.tar.gz" || { bad "pack: exit $?"; finish; }
+tar -C "$work" -xf "$work/pack.tar.gz"
+# run OPTION...: in a folder of its own, nothing of the trees is known there.
+run() { (cd / && env -u PW_SRC -u PW_BUILD "$work/pathways-gpu/tests/gpu/run" "$@") >"$work/out" 2>"$work/err"; }
+
+run --driver "$gpus/libcuda.so.1" --nccl "$gpus/libnccl.so.2" --no-bars --small || { cat "$work/out" "$work/err"; bad "run: exit $?"; }
+for name in h2d_1g d2h_1g launch_10us launch_nop peer_256m start back_after_trap back_after_hang back_after_kill; do
+        grep -q "\"name\": \"$name\", \"value\": [0-9].*\"ok\": true" "$work/out" || bad "there is no figure $name"
+done
+grep -q '"step": "all".*"failed": 0' "$work/out" || bad "the last line is: $(tail -n 1 "$work/out")"
+grep -E '"(name|step)"' "$work/out"
+
+run --driver /nowhere/libcuda.so.1 && bad "a run without a driver is good"
+grep -q 'no CUDA driver: /nowhere/libcuda.so.1' "$work/err" || bad "without a driver it says: $(cat "$work/err")"
+printf '#!/bin/sh\nexit 3\n' >"$work/pathways-gpu/tests/gpu/starts"
+run --driver "$gpus/libcuda.so.1" --no-bars --small --only starts && bad "a step that fails is good"
+grep -q '"step": "starts".*"ok": false, "why": "exit status 3"' "$work/out" || bad "of a step that fails it says: $(cat "$work/out")"
+finish
