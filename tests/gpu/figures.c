@@ -131,7 +131,7 @@ int main(int argc, char **argv)
         struct gpu_site site;
         int fd = -1;
 
-        gpu_site_open(&site, &options, options.small ? 16 * MIB : GIB);
+        gpu_site_open(&site, &options, 0, options.small ? 16 * MIB : GIB);
         host_copies(&site);
         gpu_launches(&site);
         fd = other_arena(&options, site.raw.count > 1 ? 1 : 0, peer_bytes);

@@ -9,13 +9,15 @@ tests_gpu_nccl_header_test_LDADD =
 EXTRA_DIST += tests/gpu/README.md
 
 # What a machine with a GPU is asked: tests/gpu/pack takes it there, tests/gpu/run runs it.
-check_PROGRAMS += tests/gpu/questions tests/gpu/figures tests/gpu/starts
+check_PROGRAMS += tests/gpu/questions tests/gpu/figures tests/gpu/reduces tests/gpu/starts
 noinst_HEADERS += tests/gpu/raw.h tests/gpu/report.h tests/gpu/site.h
 gpu_libraries = executor/libexecutor.la
 tests_gpu_questions_SOURCES = tests/gpu/questions.c tests/gpu/raw.c tests/gpu/report.c
 tests_gpu_questions_LDADD = $(gpu_libraries)
 tests_gpu_figures_SOURCES = tests/gpu/figures.c tests/gpu/launches.c tests/gpu/raw.c tests/gpu/report.c tests/gpu/site.c
 tests_gpu_figures_LDADD = $(gpu_libraries)
+tests_gpu_reduces_SOURCES = tests/gpu/reduces.c tests/gpu/raw.c tests/gpu/report.c tests/gpu/site.c
+tests_gpu_reduces_LDADD = $(gpu_libraries)
 tests_gpu_starts_SOURCES = tests/gpu/starts.c tests/gpu/raw.c tests/gpu/report.c $(integration_scene) $(integration_sources)
 tests_gpu_starts_LDADD = $(gpu_libraries) $(CMOCKA_LIBS)
 dist_check_SCRIPTS += tests/gpu/pack tests/gpu/run tests/gpu/run_test.sh

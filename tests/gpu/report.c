@@ -58,7 +58,10 @@ bool gpu_figure_say(const struct gpu_options *options, const struct gpu_figure *
         bool has_bar = options->bars && figure->rule != GPU_NO_BAR, ok = !has_bar || is_good(figure);
 
         printf("{\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"bar\": ", figure->name, figure->value, figure->unit);
-        printf(has_bar ? "%g" : "null", figure->bar);
+        if (has_bar)
+                printf("%g", figure->bar);
+        else
+                printf("null");
         if (figure->floor > 0)
                 printf(", \"floor\": %.6g, \"ratio\": %.4g", figure->floor, figure->value / figure->floor);
         else

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What goes to a machine with a GPU, on GPUs that are none: it is packed, unpacked in an empty folder, and run over the fakes, with no
-# bars. It says no where a step fails, and where there is no driver.
+# bars. It says no where a bar does not hold, where a step fails, and where there is no driver.
 # shellcheck source=examples/common/gpus.sh
 . "${PW_SRC:?}/examples/common/gpus.sh"
 # shellcheck source=tests/check/tree.sh
@@ -18,15 +18,23 @@ tar -C "$work" -xf "$work/pack.tar.gz"
 # run OPTION...: in a folder of its own, nothing of the trees is known there.
 run() { (cd / && env -u PW_SRC -u PW_BUILD "$work/pathways-gpu/tests/gpu/run" "$@") >"$work/out" 2>"$work/err"; }
 
-run --driver "$gpus/libcuda.so.1" --nccl "$gpus/libnccl.so.2" --no-bars --small || { cat "$work/out" "$work/err"; bad "run: exit $?"; }
-for name in h2d_1g d2h_1g launch_10us launch_nop peer_256m start back_after_trap back_after_hang back_after_kill; do
+run --driver "$gpus/libcuda.so.1" --nccl "$gpus/libnccl.so.2" --no-bars --small || { bad "run: exit $?"; cat "$work/out" "$work/err"; }
+for name in h2d_1g d2h_1g launch_10us launch_nop peer_256m start back_after_trap back_after_hang back_after_kill allreduce_nccl_4 allreduce_nccl_1048576; do
         grep -q "\"name\": \"$name\", \"value\": [0-9].*\"ok\": true" "$work/out" || bad "there is no figure $name"
 done
 grep -q '"step": "all".*"failed": 0' "$work/out" || bad "the last line is: $(tail -n 1 "$work/out")"
 grep -E '"(name|step)"' "$work/out"
 
+# One GPU: daemons of eight devices have it eight times.
+printf 'devices = 1\n' >>"$gpus/fake_cuda.conf"
+run --driver "$gpus/libcuda.so.1" --no-bars --small --only parts || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
+run --driver "$gpus/libcuda.so.1" --no-bars --small --only reduces || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
+grep -q '"name": "allreduce_nccl", "skipped": "there is one GPU"' "$work/out" || bad "of one GPU it says: $(cat "$work/out")"
+
 run --driver /nowhere/libcuda.so.1 && bad "a run without a driver is good"
 grep -q 'no CUDA driver: /nowhere/libcuda.so.1' "$work/err" || bad "without a driver it says: $(cat "$work/err")"
+run --driver "$gpus/libcuda.so.1" --small --only figures && bad "a bar that does not hold is good"
+grep -q '"name": "launch_nop".*"bar": 1.5.*"ok": false' "$work/out" || bad "bars say: $(grep '"name"' "$work/out")"
 printf '#!/bin/sh\nexit 3\n' >"$work/pathways-gpu/tests/gpu/starts"
 run --driver "$gpus/libcuda.so.1" --no-bars --small --only starts && bad "a step that fails is good"
 grep -q '"step": "starts".*"ok": false, "why": "exit status 3"' "$work/out" || bad "of a step that fails it says: $(cat "$work/out")"

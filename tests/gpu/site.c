@@ -25,16 +25,16 @@ __attribute__((noreturn)) static void lost(void *context, const char *how)
         exit(1);
 }
 
-void gpu_site_open(struct gpu_site *site, const struct gpu_options *options, uint64_t bytes)
+void gpu_site_open(struct gpu_site *site, const struct gpu_options *options, uint32_t ordinal, uint64_t bytes)
 {
-        struct pw_device_params params = { .ring = no_ring, .lost = lost };
+        struct pw_device_params params = { .number = ordinal, .ordinal = ordinal, .ring = no_ring, .lost = lost };
         struct pw_arena arena = { .own = true, .bytes = bytes + 4096 };
         struct pw_error err;
 
         *site = (struct gpu_site){ .options = options, .kind = pw_device_kind("cuda"), .bytes = bytes };
         snprintf(params.library, sizeof params.library, "%s", options->driver);
         gpu_ok(site->kind->open(&params, &site->device, &err), &err);
-        gpu_raw_open(&site->raw, options->driver, 0);
+        gpu_raw_open(&site->raw, options->driver, (int)ordinal);
         site->memory = site->kind->memory(site->device);
         gpu_ok(site->memory->make(site->device, arena.bytes, &arena.fd, &err), &err);
         gpu_ok(site->memory->map(site->device, &arena, &site->base, &err), &err);

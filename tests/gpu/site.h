@@ -1,4 +1,4 @@
-/* GPU 0 as an executor opens it, with an arena, and beside it the same GPU by the driver alone: figures and their floors.
+/* A GPU as an executor opens it, with an arena, and beside it the same GPU by the driver alone: figures and their floors.
  */
 #ifndef PW_TESTS_GPU_SITE_H
 #define PW_TESTS_GPU_SITE_H
@@ -20,7 +20,8 @@ struct gpu_site {
         bool misses;       /* a figure missed its bar */
 };
 
-void gpu_site_open(struct gpu_site *site, const struct gpu_options *options, uint64_t bytes);
+/* GPU `ordinal`. */
+void gpu_site_open(struct gpu_site *site, const struct gpu_options *options, uint32_t ordinal, uint64_t bytes);
 void gpu_site_close(struct gpu_site *site);
 
 /* Whatever is no PW_OK ends the process. */

@@ -133,7 +133,7 @@ static char *spread(const char *devices, unsigned long most)
 {
         const char *at = strstr(devices, "cuda:");
         unsigned long count = at ? strtoul(at + 5, NULL, 10) : 0;
-        char *text;
+        char *text, *all;
 
         if (!most || count <= most || asprintf(&text, "%.*scuda@0", (int)(at - devices), devices) < 0)
                 return NULL;
@@ -145,9 +145,9 @@ static char *spread(const char *devices, unsigned long most)
                 text = longer;
         }
         at += 5 + strspn(at + 5, "0123456789");
-        assert_true(asprintf((char **)&devices, "%s%s", text, at) > 0);
+        assert_true(asprintf(&all, "%s%s", text, at) > 0);
         free(text);
-        return (char *)devices;
+        return all;
 }
 
 void it_gpus_spread(const char **all, size_t count)
