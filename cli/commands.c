@@ -187,6 +187,7 @@ static const struct pw_column program_notes[] = { { .key = "stages" } };
 static const struct pw_column node_columns[] = {
         { .key = "node" }, { .key = "kind" }, { .key = "name" }, { .key = "slice" }, { .key = "inputs" }, { .key = "outputs" },
         { .key = "waits" }, { .key = "way" }, { .key = "room", .heading = "room" },
+        { .key = "scratch", .format = PW_CELL_SIZE },
 };
 static const struct pw_column run_columns[] = {
         { .key = "run" }, { .key = "program" }, { .key = "client" }, { .key = "state" },

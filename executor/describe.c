@@ -181,7 +181,7 @@ static enum pw_status task_fill(const Pathways__Wire__Describe *describe, struct
         return PW_OK;
 }
 
-static enum pw_status shape_run(const struct pw_function *function, const struct pw_shape_task *task, struct pw_error *ret_err)
+static enum pw_status shape_run(const struct pw_function *function, struct pw_shape_task *task, struct pw_error *ret_err)
 {
         char text[400] = "";
         struct pw_shape_task given = *task; /* the function may do with it what it likes */
@@ -201,6 +201,7 @@ static enum pw_status shape_run(const struct pw_function *function, const struct
         if (function->in_place > task->input_count)
                 return pw_error_set(ret_err, PW_SHAPE, "may work in place of input %u, got %u inputs", function->in_place - 1,
                                     task->input_count);
+        task->scratch_bytes = given.scratch_bytes;
         return PW_OK;
 }
 
@@ -224,6 +225,7 @@ static void answer_fill(struct pw_shape_task *task, const struct pw_found_functi
         room->described.time_limit_us = found->function->time_limit_us;
         room->described.in_place = found->function->in_place;
         room->described.on_processor = found->function->run != NULL;
+        room->described.scratch_bytes = task->scratch_bytes;
         room->described.on_gpus = found->function->cuda != NULL;
 }
 

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define PW_MODULE_ABI 4u
+#define PW_MODULE_ABI 5u
 #define PW_TASK_ARGS_MAX 256 /* inputs of a call; as many outputs */
 
 /* One shard of an input or output, as a function sees it. */
@@ -51,6 +51,8 @@ struct pw_task {
         char *error_text;                  /* room for a sentence, used when the function returns an error */
         uint64_t error_text_bytes;
         const struct pw_task_services *services; /* what the executor does for the function */
+        void *scratch;                     /* of this call alone, aligned to 256 bytes: what lies there is undefined; NULL: none */
+        uint64_t scratch_bytes;            /* at least as many as the shape function said by pw_shape_scratch() */
 };
 
 /* A kernel of the module's own code. */
@@ -74,6 +76,7 @@ struct pw_task_services {
 
 static inline const void *pw_task_in(const struct pw_task *task, uint32_t i) { return task->inputs[i].data; }
 static inline void *pw_task_out(const struct pw_task *task, uint32_t i) { return task->outputs[i].data; }
+static inline void *pw_task_scratch(const struct pw_task *task) { return task->scratch; }
 /* Size of `axis` of input `i`, of the shard. */
 static inline uint64_t pw_task_dim(const struct pw_task *task, uint32_t i, uint32_t axis) { return task->inputs[i].dims.dim[axis]; }
 static inline uint64_t pw_task_out_dim(const struct pw_task *task, uint32_t i, uint32_t axis)
@@ -109,7 +112,12 @@ struct pw_shape_task {
         uint64_t params_bytes;
         char *error_text;
         uint64_t error_text_bytes;
+        uint64_t scratch_bytes; /* to be filled, 0 before: memory that the call needs besides; see pw_shape_scratch() */
 };
+
+/* The call needs `bytes` of memory of its own while it runs: pw_task_scratch(). They are part of what is known of a program before
+ * it runs; on devices whose shards differ, each has as many as the largest call needs. */
+static inline void pw_shape_scratch(struct pw_shape_task *task, uint64_t bytes) { task->scratch_bytes = bytes; }
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

@@ -123,6 +123,15 @@ static void room_in_stage(struct pw_rows *rows, const struct pw_image_stage *sta
                      pw_image_text(image, stage->name));
 }
 
+/* Of a call, of memory besides its outputs. */
+static uint64_t scratch_bytes(const struct pw_image *image, const struct pw_image_node *node)
+{
+        const uint32_t *outputs = PW_IMAGE_AT(image, uint32_t, node->outputs);
+        const struct pw_image_value *last = node->output_count ? pw_image_value(image, outputs[node->output_count - 1]) : NULL;
+
+        return last && last->is_scratch ? last->shard_bytes : 0;
+}
+
 static void node_row(struct pw_lister *lister, const struct pw_program_row *row, uint32_t index)
 {
         static const char *const kinds[] = { "?", "call", "transfer", "load" };
@@ -130,6 +139,7 @@ static void node_row(struct pw_lister *lister, const struct pw_program_row *row,
         const struct pw_image *image = row->image;
         const struct pw_image_node *node = pw_image_node(image, index);
         struct pw_rows *rows = lister->rows;
+        uint64_t scratch = scratch_bytes(image, node);
         char text[200];
 
         pw_rows_number(rows, "node", index);
@@ -139,11 +149,12 @@ static void node_row(struct pw_lister *lister, const struct pw_program_row *row,
         pw_rows_number(rows, "slice", node->slice);
         indexes_text(image, node->inputs, node->input_count, text, sizeof text);
         pw_rows_text(rows, "inputs", "%s", text);
-        indexes_text(image, node->outputs, node->output_count, text, sizeof text);
+        indexes_text(image, node->outputs, node->output_count - (scratch != 0), text, sizeof text);
         pw_rows_text(rows, "outputs", "%s", text);
         indexes_text(image, node->waits, node->wait_count, text, sizeof text);
         pw_rows_text(rows, "waits", "%s", text);
         pw_rows_text(rows, "way", "%s", way_of(lister->daemon, row, node));
+        pw_rows_number(rows, "scratch", scratch);
         if (node->output_count) {
                 const struct pw_image_value *value = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->outputs)[0]);
 

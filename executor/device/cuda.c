@@ -230,7 +230,7 @@ static unsigned long long words_at(const struct pw_exec_device *device, uint64_t
         return device->page_at + offsetof(struct pw_cuda_page, words[number % PW_CUDA_FLIGHTS]) + offset;
 }
 
-/* Four outputs at a time. `state`: where the states of the first of them are written; 0: they are set. */
+/* Four rooms at a time. `state`: where the states of the first of them are written; 0: they are set. */
 static enum pw_status guard_four(struct pw_exec_device *device, const struct pw_device_call *call, uint32_t first,
                                  unsigned long long state, struct pw_error *ret_err)
 {
@@ -240,7 +240,7 @@ static enum pw_status guard_four(struct pw_exec_device *device, const struct pw_
         struct pw_peer_rests rests = { { 0 } };
         void *args[] = { &ends[0], &ends[1], &ends[2], &ends[3], &rests, &words[0], &words[1], &state };
 
-        for (uint32_t i = 0; i < PW_PEER_GUARDED && first + i < task->output_count; i++) {
+        for (uint32_t i = 0; i < PW_PEER_GUARDED && first + i < pw_device_call_rooms(call); i++) {
                 ends[i] = (uintptr_t)task->outputs[first + i].data + task->outputs[first + i].bytes;
                 rests.bytes[i] = call->rests[first + i];
         }
@@ -254,7 +254,7 @@ static enum pw_status guards(struct pw_exec_device *device, const struct pw_devi
         unsigned long long states = words_at(device, number, offsetof(struct pw_cuda_words, guards));
         enum pw_status status = PW_OK;
 
-        for (uint32_t i = 0; i < call->task->output_count && status == PW_OK; i += PW_PEER_GUARDED)
+        for (uint32_t i = 0; i < pw_device_call_rooms(call) && status == PW_OK; i += PW_PEER_GUARDED)
                 status = guard_four(device, call, i, looks ? states + i * sizeof(uint32_t) : 0, ret_err);
         return status;
 }
@@ -267,11 +267,12 @@ static bool is_in_place(const struct pw_task *task, uint32_t output)
         return false;
 }
 
-static enum pw_status zero_outputs(struct pw_exec_device *device, const struct pw_task *task, struct pw_error *ret_err)
+static enum pw_status zero_rooms(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_error *ret_err)
 {
+        const struct pw_task *task = call->task;
         enum pw_status status = PW_OK;
 
-        for (uint32_t i = 0; i < task->output_count && status == PW_OK; i++)
+        for (uint32_t i = 0; i < pw_device_call_rooms(call) && status == PW_OK; i++)
                 if (!is_in_place(task, i))
                         status = pw_memory_cuda.zero(device, task->outputs[i].data, task->outputs[i].bytes, ret_err);
         return status;
@@ -282,7 +283,7 @@ static enum pw_status launch_between(struct pw_exec_device *device, struct pw_cu
                                      struct pw_error *ret_err)
 {
         const struct pw_device_call *call = flight->call;
-        enum pw_status status = call->zeroes ? zero_outputs(device, call->task, ret_err) : PW_OK;
+        enum pw_status status = call->zeroes ? zero_rooms(device, call, ret_err) : PW_OK;
 
         if (status == PW_OK)
                 status = guards(device, call, number, false, ret_err);
@@ -325,7 +326,7 @@ static enum pw_status cuda_launch(struct pw_exec_device *device, const struct pw
         if (call->move) {
                 status = flight->status = call->move(call);
         } else {
-                memset(words_of(device, number), 0, sizeof(uint32_t) * (1 + call->task->output_count));
+                memset(words_of(device, number), 0, sizeof(uint32_t) * (1 + pw_device_call_rooms(call)));
                 status = launch_between(device, flight, number, &err);
         }
         if (status == PW_OK)
@@ -360,7 +361,7 @@ static void look_at_words(struct pw_exec_device *device, uint64_t number, struct
         const struct pw_device_call *call = flight_at(device, number)->call;
         uint32_t fault = words->fault;
 
-        for (uint32_t i = 0; i < call->task->output_count; i++) {
+        for (uint32_t i = 0; i < pw_device_call_rooms(call); i++) {
                 enum pw_guard_state state = (enum pw_guard_state)pw_min_u64(words->guards[i], PW_GUARD_PASSED);
                 end->output = state > end->guard ? i : end->output;
                 end->guard = state > end->guard ? state : end->guard;

@@ -19,7 +19,7 @@
 #define PW_CUDA_PIECES 64u
 
 /* What kernels of a call write. */
-struct pw_cuda_words { uint32_t fault, guards[PW_TASK_ARGS_MAX]; };
+struct pw_cuda_words { uint32_t fault, guards[PW_TASK_ARGS_MAX + 1]; }; /* of outputs, then of scratch */
 /* Memory of the host that is pinned. progress: the number of the last call that has ended. */
 struct pw_cuda_page { _Alignas(64) uint64_t progress; _Alignas(64) struct pw_cuda_words words[PW_CUDA_FLIGHTS]; };
 

@@ -46,15 +46,21 @@ struct pw_device_call {
         enum pw_status (*move)(const struct pw_device_call *call);
         const struct pw_function *function;
         const struct pw_task *task;   /* all but the services, which are the kind's; the function gets a copy that it may spoil */
-        const uint32_t *rests;        /* of each output: the bytes of its room behind it */
+        const uint32_t *rests;        /* of each output, and of scratch memory: the bytes of its room behind it */
         const struct pw_code *codes;  /* of the module that it is of, */
         uint32_t code_count;
         uint64_t serial;              /* which no other load of a module in this process has; not 0 */
-        bool zeroes;                  /* outputs in no input's room are set to 0 first: another tenant may have had theirs */
-        struct pw_guard guard;        /* is set behind the outputs as the function begins, and looked at when it has ended */
+        bool zeroes;                  /* rooms that no input has are set to 0 first: another tenant may have had them */
+        struct pw_guard guard;        /* is set behind its rooms as the function begins, and looked at when it has ended */
         /* Asked as the function begins, by a device that can ask then: false, it is not run, and ends with PW_OK. NULL: it is. */
         bool (*may_run)(const struct pw_device_call *call);
 };
+
+/* Rooms that the call writes: those of its outputs and, behind them in the task's outputs and in `rests`, its scratch memory. */
+static inline uint32_t pw_device_call_rooms(const struct pw_device_call *call)
+{
+        return call->task->output_count + (call->task->scratch_bytes != 0);
+}
 
 /* How a call ended: as its function says, and what became of the guards: the worst of them, and which output it is of. */
 struct pw_device_end {

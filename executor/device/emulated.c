@@ -149,7 +149,7 @@ static struct pw_device_end run_apart(struct pw_exec_device *device, const struc
         struct pw_device_end end = { PW_NO_MEMORY, PW_GUARD_WHOLE, 0 };
         struct pw_device_call here = *call;
         struct pw_task task = *call->task;
-        uint32_t count = task.input_count + task.output_count;
+        uint32_t count = task.input_count + pw_device_call_rooms(call);
 
         if (count > device->value_capacity &&
             !pw_grow((void **)&device->values, &device->value_capacity, count, sizeof *device->values))
@@ -160,6 +160,7 @@ static struct pw_device_end run_apart(struct pw_exec_device *device, const struc
         }
         task.inputs = device->values;
         task.outputs = device->values + task.input_count;
+        task.scratch = task.scratch_bytes ? task.outputs[task.output_count].data : NULL;
         here.task = &task;
         here.may_run = NULL;
         end.status = PW_OK;

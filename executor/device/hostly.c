@@ -14,22 +14,24 @@ static bool is_in_place(const struct pw_task *task, uint32_t output)
         return false;
 }
 
-void pw_hostly_zero(const struct pw_task *task)
+void pw_hostly_zero(const struct pw_device_call *call)
 {
-        for (uint32_t i = 0; i < task->output_count; i++)
+        const struct pw_task *task = call->task;
+
+        for (uint32_t i = 0; i < pw_device_call_rooms(call); i++)
                 if (!is_in_place(task, i))
                         memset(task->outputs[i].data, 0, task->outputs[i].bytes);
 }
 
 static void guards_set(const struct pw_device_call *call)
 {
-        for (uint32_t i = 0; i < call->task->output_count; i++)
+        for (uint32_t i = 0; i < pw_device_call_rooms(call); i++)
                 pw_guard_set(&call->guard, output_end(call->task, i), call->rests[i]);
 }
 
 static void guards_look(const struct pw_device_call *call, struct pw_device_end *end)
 {
-        for (uint32_t i = 0; i < call->task->output_count; i++) {
+        for (uint32_t i = 0; i < pw_device_call_rooms(call); i++) {
                 enum pw_guard_state state = pw_guard_check(&call->guard, output_end(call->task, i), call->rests[i]);
                 end->output = state > end->guard ? i : end->output;
                 end->guard = state > end->guard ? state : end->guard;
@@ -48,7 +50,7 @@ struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const stru
         task = *call->task;
         task.services = services;
         if (call->zeroes)
-                pw_hostly_zero(call->task);
+                pw_hostly_zero(call);
         guards_set(call);
         if (!call->may_run || call->may_run(call))
                 end.status = call->function->run(&task);

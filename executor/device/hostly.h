@@ -7,8 +7,8 @@
 
 /* Run it here and now, with these services and between its guards. */
 struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const struct pw_task_services *services);
-/* Set its outputs to 0, but those that lie in the room of an input. */
-void pw_hostly_zero(const struct pw_task *task);
+/* Set the rooms that it writes to 0, but those that lie in the room of an input. */
+void pw_hostly_zero(const struct pw_device_call *call);
 
 /* Services of GPUs, refused with a sentence. */
 enum pw_status pw_hostly_launch(struct pw_task *task, const struct pw_kernel *kernel);

@@ -41,16 +41,18 @@ static enum pw_status function_run(struct pw_exec_gang *gang, struct pw_device_e
         return status;
 }
 
-/* The function wrote past output `index`. If it went past the room too, nothing that lies in the device's memory can be trusted:
- * the process ends, and the device is lost as by a crash. */
+/* The function wrote past output `index`, or past its scratch memory, which comes behind them. If it went past the room too,
+ * nothing that lies in the device's memory can be trusted: the process ends, and the device is lost as by a crash. */
 __attribute__((cold, noinline)) static struct pw_room_head overrun(const struct pw_exec_gang *gang, uint32_t index,
                                                                    enum pw_guard_state state)
 {
-        char text[200];
+        char text[200], what[32] = "its scratch memory";
         struct pw_room_head fault;
 
-        snprintf(text, sizeof text, "output %u is %lu bytes here%s", index, (unsigned long)gang->node->output_values[index].bytes,
-                 state == PW_GUARD_PASSED ? ", and what it wrote goes on behind the output's room: the device is lost" : "");
+        if (index < gang->node->task.output_count)
+                snprintf(what, sizeof what, "output %u", index);
+        snprintf(text, sizeof text, "%s is %lu bytes here%s", what, (unsigned long)gang->node->output_values[index].bytes,
+                 state == PW_GUARD_PASSED ? ", and what it wrote goes on behind its room: the device is lost" : "");
         fault = pw_gang_cause(gang, PW_OVERRUN, text);
         if (state == PW_GUARD_PASSED) {
                 atomic_store(&gang->launch->own->spoilt_before, gang->seq);
@@ -116,6 +118,8 @@ bool pw_gang_call_prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_ou
         }
         for (uint32_t i = 0; i < node->image->output_count; i++)
                 node->output_values[i].data = pw_run_room(gang->view, &node->outputs[i]).data;
+        if (node->task.scratch_bytes)
+                node->task.scratch = node->output_values[node->task.output_count].data;
         return true;
 }
 

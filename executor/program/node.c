@@ -269,9 +269,10 @@ static void task_resolve(const struct pw_programs *programs, struct pw_program_n
         struct pw_task *task = &node->task;
 
         task->input_count = node->image->input_count;
-        task->output_count = node->image->output_count;
+        task->output_count = node->image->output_count - pw_program_has_scratch(node);
         task->inputs = node->input_values;
         task->outputs = node->output_values;
+        task->scratch_bytes = pw_program_has_scratch(node) ? node->output_values[task->output_count].bytes : 0;
         task->params = PW_IMAGE_AT(program->image, void, node->image->params);
         task->params_bytes = node->image->params_bytes;
         task->shard = slice->place;

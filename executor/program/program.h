@@ -89,7 +89,8 @@ struct pw_program_node {
         /* For the measured peak: bytes of block rooms that it makes alive, and that are dead behind it. */
         uint64_t born_bytes, dead_bytes;
         uint32_t *dead_inputs;              /* values of inputs that are dead behind it: they count only where they were loaded */
-        struct pw_task task;                /* of a call: all but data pointers, text and services */
+        struct pw_task task;                /* of a call: all but data pointers, text and services; of its outputs the last is no
+                                               output of the function where it has scratch memory */
         uint64_t bytes;                     /* all that it takes */
         struct pw_list link;                /* of all nodes, in the order in which they go */
         struct pw_list of_program;
@@ -167,6 +168,14 @@ PW_MUST_CHECK static inline enum pw_status pw_program_node_get(struct pw_program
         node->used = true;
         *ret_node = node;
         return PW_OK;
+}
+/* Is the last output of a call its scratch memory? */
+static inline bool pw_program_has_scratch(const struct pw_program_node *node)
+{
+        const uint32_t *outputs = PW_IMAGE_AT(node->program->image, uint32_t, node->image->outputs);
+        uint32_t count = node->image->output_count;
+
+        return count && pw_image_value(node->program->image, outputs[count - 1])->is_scratch;
 }
 /* Forget a node. */
 void pw_program_node_drop(struct pw_programs *programs, struct pw_program_node *node);

@@ -59,7 +59,7 @@ struct pw_image_value {
         uint8_t dtype, place;
         uint16_t index;       /* of the block, or of the result whose room it takes */
         uint16_t slice;
-        uint16_t zero;
+        uint16_t is_scratch;  /* 1: memory of the call that has it as last output, bytes that nobody else sees; else 0 */
         struct pw_sharding sharding;
         struct pw_dims dims;  /* of the whole value */
         uint64_t offset;      /* in the block */
@@ -113,7 +113,7 @@ struct pw_image_node {
         uint32_t input_index;  /* of a load: the program's input */
         uint32_t send_node;    /* of a RECV: its SEND; else PW_NODE_NONE */
         uint32_t inputs, input_count;   /* offset of uint32_t value indexes */
-        uint32_t outputs, output_count; /* a load or transfer has one output, a SEND none */
+        uint32_t outputs, output_count; /* a load or transfer has one output, a SEND none; scratch is the last of a call */
         uint32_t waits, wait_count;     /* offset of uint32_t node indexes; each has a seq_slot */
         uint32_t behind, behind_count;  /* likewise, of the run whose block it writes */
         uint32_t passes;                /* of that run; the node itself or a later one */

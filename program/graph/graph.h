@@ -60,6 +60,7 @@ struct pw_graph_call {
         uint32_t stage;        /* 1 + index, 0: none */
         uint32_t in_place;     /* as in pw_function; from the answer */
         uint64_t digest;       /* of the module; likewise */
+        uint64_t scratch_bytes;/* of the shard that needs most; likewise */
         struct pw_call_shapes *shapes; /* answers so far; owned, NULL once its outputs are shaped */
 };
 
@@ -114,11 +115,12 @@ struct pw_shape_query {
 };
 PW_MUST_CHECK enum pw_status pw_graph_next_shape(struct pw_graph *graph, struct pw_shape_query *ret_query,
                                                  struct pw_error *ret_err);
-/* The answer to it: outputs in query->task; in_place, limit and digest of the function. Errors: PW_SHAPE (a whole value that
- * no sharding gives: the shards do not fit together). */
+/* The answer to it: outputs in query->task; in_place, limit, scratch and digest of the function. Errors: PW_SHAPE (a whole value
+ * that no sharding gives: the shards do not fit together). */
 struct pw_function_facts {
         uint32_t in_place;
         uint64_t time_limit_us, digest;
+        uint64_t scratch_bytes; /* of a call with these inputs */
         bool forms[2]; /* it has one for devices that run functions on the processor; for those that run kernels */
 };
 PW_MUST_CHECK enum pw_status pw_graph_answer(struct pw_graph *graph, const struct pw_shape_query *query,

@@ -91,13 +91,21 @@ static uint32_t describe(struct pw_shape_query *query)
         return in_place;
 }
 
+static uint64_t scratch_of(const struct pw_shape_query *query)
+{
+        const char *part = strstr(query->function, "+scratch");
+
+        return part ? strtoull(part + strlen("+scratch"), NULL, 10) : 0;
+}
+
 enum pw_status pw_make_shapes(struct pw_graph *graph, struct pw_error *ret_err)
 {
         struct pw_shape_query query;
         enum pw_status status;
 
         while ((status = pw_graph_next_shape(graph, &query, ret_err)) == PW_OK) {
-                struct pw_function_facts facts = { .in_place = describe(&query), .time_limit_us = 5, .digest = 7 };
+                struct pw_function_facts facts = { .in_place = describe(&query), .time_limit_us = 5, .digest = 7,
+                                                   .scratch_bytes = scratch_of(&query) };
                 status = pw_graph_answer(graph, &query, &facts, ret_err);
                 if (status != PW_OK)
                         return status;

@@ -27,7 +27,8 @@ uint32_t pw_make_call(struct pw_graph *graph, const struct pw_make_call *call);
                                                       (const struct pw_sharding[]){ sharding }, 1 })
 
 /* Answer every question about shapes. By the name behind the slash: "like2...": as input 2; "place1...": as input 1,
- * which output 0 updates in place; "vec8...": i32 [8]; "update...": as input 0, in place; anything else: as input 0. */
+ * which output 0 updates in place; "vec8...": i32 [8]; "update...": as input 0, in place; anything else: as input 0. One
+ * that ends in "+scratch4096" needs so many bytes of scratch memory. */
 PW_MUST_CHECK enum pw_status pw_make_shapes(struct pw_graph *graph, struct pw_error *ret_err);
 
 #endif

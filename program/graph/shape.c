@@ -341,6 +341,7 @@ static enum pw_status keep_answer(struct pw_graph_call *call, const struct pw_sh
         }
         call->in_place = facts->in_place;
         call->digest = facts->digest;
+        call->scratch_bytes = pw_max_u64(query->variant ? call->scratch_bytes : 0, facts->scratch_bytes);
         if (!call->time_limit_us)
                 call->time_limit_us = facts->time_limit_us;
         call->shapes->answered++;

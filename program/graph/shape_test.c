@@ -66,8 +66,10 @@ static void test_classes(void **state)
                 assert_int_equal(query.task.params_bytes, 4);
                 query.task.outputs[0].dtype = PW_F32;
                 query.task.outputs[0].dims = PW_DIMS(rows);
+                facts.scratch_bytes = 100 * rows;
                 assert_int_equal(pw_graph_answer(graph, &query, &facts, &err), PW_OK);
         }
+        assert_int_equal(graph->calls[0].scratch_bytes, 300); /* every device has as much as the largest shard needs */
         assert_int_equal(pw_graph_next_shape(graph, &query, &err), PW_NOT_READY);
         assert_int_equal(graph->values[1].dims.dim[0], 10);
         assert_int_equal(graph->values[1].dims.rank, 1);

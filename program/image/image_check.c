@@ -87,6 +87,10 @@ static enum pw_status check_links(const struct check *check, uint32_t index, boo
                         return FAIL(check, "node %" PRIu32 ": reads value %" PRIu32 ", which is not there", index,
                                     inputs[i]);
         for (uint32_t i = 0; i < node->output_count; i++) {
+                if (outputs[i] < check->image->value_count && pw_image_value(check->image, outputs[i])->is_scratch &&
+                    (node->kind != PW_NODE_CALL || i != node->output_count - 1))
+                        return FAIL(check, "node %" PRIu32 ": value %" PRIu32 " is scratch memory out of its place", index,
+                                    outputs[i]);
                 if (outputs[i] >= check->image->value_count || written[outputs[i]] ||
                     pw_image_value(check->image, outputs[i])->slice != node->slice ||
                     pw_image_value(check->image, outputs[i])->first_use != index)
@@ -156,6 +160,8 @@ static enum pw_status check_values(const struct check *check, const bool *writte
                 bool in_block = value->place == PW_PLACE_BLOCK;
                 if (!written[i] || value->last_use < value->first_use || value->last_use >= image->node_count)
                         return FAIL(check, "value %" PRIu32 ": nobody writes it, or its life ends before it begins", i);
+                if (value->is_scratch && (!in_block || value->last_use != value->first_use))
+                        return FAIL(check, "value %" PRIu32 ": scratch memory is its call's alone", i);
                 if (value->shard_bytes > INT64_MAX || value->offset > INT64_MAX || value->dims.rank > PW_RANK_MAX ||
                     !*pw_dtype_text(value->dtype))
                         return FAIL(check, "value %" PRIu32 ": is of no type, or of no size", i);

@@ -34,6 +34,7 @@ static void append_value(char *text, size_t bytes, const struct pw_image *image,
         append(text, bytes, "%" PRIu32 " %s %s %s, ", index, pw_dtype_text(value->dtype),
                pw_dims_format(&value->dims, dims, sizeof dims),
                pw_sharding_format(&value->sharding, one_axis, sharding, sizeof sharding));
+        append(text, bytes, "%s", value->is_scratch ? "scratch, " : "");
         if (value->place == PW_PLACE_RESULT)
                 append(text, bytes, "result %u", value->index);
         else if (pw_image_block(image, value->index)->stage)
@@ -59,7 +60,8 @@ void pw_image_row(const struct pw_image *image, uint32_t index, struct pw_image_
         for (uint32_t i = 0; i < node->output_count; i++) {
                 append(row.writes, sizeof row.writes, "%s", i ? "; " : "");
                 append_value(row.writes, sizeof row.writes, image, outputs[i]);
-                row.output_bytes += pw_image_value(image, outputs[i])->shard_bytes;
+                if (!pw_image_value(image, outputs[i])->is_scratch)
+                        row.output_bytes += pw_image_value(image, outputs[i])->shard_bytes;
         }
         *ret_row = row;
 }

@@ -69,6 +69,7 @@ static void put_values(struct writer *writer, const struct pw_lowering *low, uin
                         .place = value->result == PW_NODE_NONE ? PW_PLACE_BLOCK : PW_PLACE_RESULT,
                         .index = (uint16_t)(value->result == PW_NODE_NONE ? value->block : value->result),
                         .slice = (uint16_t)value->slice,
+                        .is_scratch = value->is_scratch,
                         .sharding = value->sharding,
                         .dims = value->dims,
                         .offset = value->offset,

@@ -102,10 +102,24 @@ static enum pw_status add_graph_value(struct pw_lowering *low, uint32_t index, u
         return pw_low_add_value(low, &value, &low->value_of[index], ret_err);
 }
 
+/* Memory of the call besides its outputs: a value that it alone writes and reads, so it lives while the call runs. */
+static enum pw_status add_scratch(struct pw_lowering *low, uint32_t index, uint32_t *ret_value, struct pw_error *ret_err)
+{
+        const struct pw_graph_call *call = &low->graph->calls[index];
+        struct pw_low_value value = { .dtype = PW_U8, .slice = call->slice, .sharding = PW_BROADCAST,
+                                      .dims = PW_DIMS(call->scratch_bytes), .writer = PW_NODE_NONE, .input = PW_NODE_NONE,
+                                      .is_scratch = true };
+        enum pw_status status = pw_low_add_value(low, &value, ret_value, ret_err);
+
+        if (status != PW_OK)
+                pw_error_prefix(ret_err, "call %" PRIu32 ", %s, scratch memory", index, call->function);
+        return status;
+}
+
 static enum pw_status lower_call(struct pw_lowering *low, uint32_t index, struct pw_error *ret_err)
 {
         const struct pw_graph_call *call = &low->graph->calls[index];
-        uint32_t inputs[PW_TASK_ARGS_MAX], outputs[PW_TASK_ARGS_MAX];
+        uint32_t inputs[PW_TASK_ARGS_MAX], outputs[PW_TASK_ARGS_MAX + 1], output_count = call->output_count;
         struct pw_low_node node = { .call = call };
         enum pw_status status = PW_OK;
 
@@ -121,6 +135,8 @@ static enum pw_status lower_call(struct pw_lowering *low, uint32_t index, struct
                 status = add_graph_value(low, call->outputs[i], PW_NODE_NONE, ret_err);
                 outputs[i] = low->value_of[call->outputs[i]];
         }
+        if (status == PW_OK && call->scratch_bytes)
+                status = add_scratch(low, index, &outputs[output_count++], ret_err);
         if (status != PW_OK)
                 return status;
         node.image.kind = PW_NODE_CALL;
@@ -128,7 +144,7 @@ static enum pw_status lower_call(struct pw_lowering *low, uint32_t index, struct
         node.image.send_node = PW_NODE_NONE;
         node.image.time_limit_us = call->time_limit_us;
         return pw_low_add_node(low, &node,
-                               &(struct pw_low_links){ inputs, call->arg_count, outputs, call->output_count }, ret_err);
+                               &(struct pw_low_links){ inputs, call->arg_count, outputs, output_count }, ret_err);
 }
 
 static enum pw_status lower_value(struct pw_lowering *low, uint32_t index, struct pw_error *ret_err)

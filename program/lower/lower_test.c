@@ -57,6 +57,67 @@ static void test_digits_over_islands(void **state)
                                   "7 digits/update, slice 0: 0 5 -> 6 i32 [65, 10] broadcast, result 0\n");
 }
 
+/* Scratch memory lies in the block while its call runs, where nothing else is then, and what is dead by then before. */
+static void test_scratch(void **state)
+{
+        struct pw_graph *graph = make(2, 1);
+        (void)state;
+
+        pw_make_input(graph, 0, PW_DIMS(128), PW_SPLIT(0), 0);
+        PW_MAKE_CALL(graph, 0, "t/one+scratch1000", PW_SPLIT(0), 0);
+        PW_MAKE_CALL(graph, 0, "t/two+scratch1", PW_SPLIT(0), 1);
+        PW_MAKE_CALL(graph, 0, "t/three+scratch0", PW_SPLIT(0), 2);
+        assert_true(pw_graph_add_result(graph, 3));
+        expect(graph, "test: peak 2560, blocks 2048\n"
+                      "0 load 0, slice 0 -> 0 i32 [128] split(0), block+1024\n"
+                      "1 t/one+scratch1000, slice 0: 0 -> 1 i32 [128] split(0), block+1536; "
+                      "2 u8 [1000] broadcast, scratch, block+0\n"
+                      "2 t/two+scratch1, slice 0: 1 -> 3 i32 [128] split(0), block+0; 4 u8 [1] broadcast, scratch, block+512\n"
+                      "3 t/three+scratch0, slice 0: 3 -> 5 i32 [128] split(0), result 0\n");
+}
+
+/* Outputs in flight are a stage's, scratch memory is not. */
+static void test_scratch_in_a_stage(void **state)
+{
+        struct pw_graph *graph = make(1, 1);
+        struct pw_image *image;
+        (void)state;
+
+        pw_make_input(graph, 0, PW_DIMS(32), PW_BROADCAST, 0);
+        PW_MAKE_CALL(graph, 0, "t/one+scratch5000", PW_BROADCAST, 0);
+        PW_MAKE_CALL(graph, 0, "t/two", PW_BROADCAST, 1);
+        assert_true(pw_graph_add_stage(graph, "first", 1));
+        graph->calls[0].stage = 1;
+        assert_true(pw_graph_add_result(graph, 2));
+        image = lower(graph);
+        assert_int_equal(pw_image_block(image, 1)->bytes, pw_room_bytes(128));
+        assert_int_equal(pw_image_block(image, 0)->bytes, pw_room_bytes(128) + pw_room_bytes(5000));
+        free(image);
+}
+
+/* No sum of rooms may overflow, whatever a function says. */
+static void test_scratch_is_bounded(void **state)
+{
+        static const char *const functions[] = { "t/a+scratch18446744073709551615", "t/b+scratch9223372036854775807",
+                                                 "t/c+scratch9223372036854775400" };
+        (void)state;
+
+        for (uint32_t i = 0; i < pw_array_count(functions); i++) {
+                struct pw_graph *graph = make(1, 1);
+                struct pw_image *image = NULL;
+                struct pw_error err;
+
+                pw_make_input(graph, 0, PW_DIMS(32), PW_BROADCAST, 0);
+                PW_MAKE_CALL(graph, 0, functions[i], PW_BROADCAST, 0);
+                assert_true(pw_graph_add_result(graph, 1));
+                assert_int_equal(pw_graph_check(graph, &err), PW_OK);
+                assert_int_equal(pw_make_shapes(graph, &err), PW_OK);
+                assert_int_equal(pw_lower(graph, &image, &err), PW_TOO_LARGE);
+                assert_true(i == 2 || strstr(err.text, "call 0, t/"));
+                pw_graph_free(graph);
+        }
+}
+
 /* A chain of so many all-reduces; returns the graph. */
 static struct pw_graph *make_sums(struct pw_graph *graph, struct pw_dims dims, uint32_t count)
 {
@@ -387,7 +448,8 @@ static void test_too_large(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_digits),
+                cmocka_unit_test(test_digits), cmocka_unit_test(test_scratch),
+                cmocka_unit_test(test_scratch_in_a_stage), cmocka_unit_test(test_scratch_is_bounded),
                 cmocka_unit_test(test_digits_over_islands),
                 cmocka_unit_test(test_eager),
                 cmocka_unit_test(test_waits),

@@ -16,6 +16,7 @@ struct pw_low_value {
         struct pw_sharding sharding;
         struct pw_dims dims;
         uint64_t shard_bytes, offset;
+        bool is_scratch;   /* of its writer, and of nobody else */
         uint32_t block;    /* of its slice, or of a stage: of the graph's slices and then its stages */
         uint32_t writer;   /* node; PW_NODE_NONE: an input that nothing has read yet */
         uint32_t last_use; /* node */

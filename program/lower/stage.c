@@ -12,7 +12,7 @@ static bool in_flight(const struct pw_lowering *low, uint32_t node, const struct
 {
         const struct pw_graph_call *call = low->nodes[node].call;
 
-        return call && low->takes[call - low->graph->calls] && value->result == PW_NODE_NONE;
+        return call && low->takes[call - low->graph->calls] && value->result == PW_NODE_NONE && !value->is_scratch;
 }
 
 struct room { uint32_t free_at, index; }; /* free_at: 1 + the last node that uses what lies there */

@@ -17,7 +17,7 @@ static const struct pw_slice_map slices[] = {
           { NULL, false }, false },
 };
 
-/* A donated input, a transfer between slices and islands, two results. */
+/* A donated input, a call with scratch memory, a transfer between slices and islands, two results. */
 static struct pw_image *lowered(void)
 {
         struct pw_sharding broadcast = PW_BROADCAST, split = PW_SPLIT(0), partial = PW_PARTIAL(PW_SUM);
@@ -29,7 +29,7 @@ static struct pw_image *lowered(void)
 
         assert(made);
         a = pw_make_input(graph, one, PW_DIMS(64), split, PW_DONATED);
-        b = pw_make_call(graph, &(struct pw_make_call){ one, "m/any", &a, 1, &partial, 1 });
+        b = pw_make_call(graph, &(struct pw_make_call){ one, "m/any+scratch100", &a, 1, &partial, 1 });
         pw_graph_add_result(graph, pw_make_call(graph, &(struct pw_make_call){ one, "m/update", &a, 1, &split, 1 }));
         pw_graph_add_result(graph, pw_make_as(graph, b, two, broadcast));
         status = pw_graph_check(graph, NULL);

@@ -297,7 +297,10 @@ integration_tests += tests/integration/work/nccl_test
 tests_integration_work_nccl_test_SOURCES = tests/integration/work/nccl_test.c $(integration_scene) $(integration_folder) \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_work_nccl_test_LDADD = $(integration_libraries)
-
+integration_tests += tests/integration/work/scratch_test
+tests_integration_work_scratch_test_SOURCES = tests/integration/work/scratch_test.c $(integration_scene) $(integration_folder) \
+	tests/integration/other.c tests/integration/other.h $(integration_sources)
+tests_integration_work_scratch_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/apart_test
 tests_integration_work_apart_test_SOURCES = tests/integration/work/apart_test.c $(integration_cluster) $(integration_sources)
 tests_integration_work_apart_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
@@ -327,6 +330,10 @@ tests_integration_modules_parts_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-versio
 check_LTLIBRARIES += tests/integration/modules/gpu.la
 tests_integration_modules_gpu_la_SOURCES = tests/integration/modules/gpu.c
 tests_integration_modules_gpu_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
+# One whose functions have scratch memory.
+check_LTLIBRARIES += tests/integration/modules/scratch.la
+tests_integration_modules_scratch_la_SOURCES = tests/integration/modules/scratch.c
+tests_integration_modules_scratch_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
 # One that tests build again, as it were.
 check_LTLIBRARIES += tests/integration/modules/stamped.la
 tests_integration_modules_stamped_la_SOURCES = tests/integration/modules/stamped.c

@@ -12,7 +12,7 @@ static uint64_t node_bytes(const struct pw_image *image, const struct pw_image_n
         uint64_t bytes = 0;
 
         for (uint32_t i = 0; i < count; i++)
-                bytes += pw_image_value(image, values[i])->shard_bytes;
+                bytes += pw_image_value(image, values[i])->is_scratch ? 0 : pw_image_value(image, values[i])->shard_bytes;
         return bytes;
 }
 

@@ -210,6 +210,7 @@ void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply 
                 uint64_t digest = question->left ? 0 : question->ask.query->digest;
                 finish(describe, question, &(struct pw_function_facts){ .in_place = body->in_place,
                                                                         .time_limit_us = body->time_limit_us, .digest = digest,
+                                                                        .scratch_bytes = body->scratch_bytes,
                                                                         .forms = { body->on_processor, body->on_gpus } },
                        PW_OK, NULL);
         } else {
