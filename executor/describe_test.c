@@ -232,7 +232,7 @@ static void test_errors(void **state)
         expect_error(*state, 4, PW_NOT_FOUND, "no such module");
         describe(*state, 5, "other_abi", "nop", PW_F32);
         module_answer(*state, "other_abi");
-        expect_error(*state, 5, PW_BAD_MODULE, "has ABI 5");
+        expect_error(*state, 5, PW_BAD_MODULE, "has ABI 6");
 }
 
 /* Questions that come while it waits for a module are answered afterwards, in their order. */

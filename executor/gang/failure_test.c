@@ -62,7 +62,7 @@ static void test_bad_modules(void **state)
         static const struct { const char *function, *text; enum pw_status status; } bad[] = {
                 { "missing/nop", "module missing", PW_NOT_FOUND },
                 { "pw/missing", "module pw has no function missing", PW_NOT_FOUND },
-                { "other_abi/nop", "module other_abi has ABI 5", PW_BAD_MODULE },
+                { "other_abi/nop", "module other_abi has ABI 6", PW_BAD_MODULE },
         };
         struct trial trial;
         (void)state;

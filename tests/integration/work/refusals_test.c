@@ -152,8 +152,8 @@ static void modules_that_cannot_be_used(void **state)
 {
         compile_fails(state, "missing/nop", PW_NOT_FOUND, "missing");
         compile_fails(state, "pw/no_such", PW_NOT_FOUND, "no_such");
-        compile_fails(state, "other_abi/nop", PW_BAD_MODULE, "other_abi|ABI 5|has 4: rebuild it");
-        compile_fails(state, "older_abi/nop", PW_BAD_MODULE, "older_abi|ABI 3|has 4: rebuild it");
+        compile_fails(state, "other_abi/nop", PW_BAD_MODULE, "other_abi|ABI 6|has 5: rebuild it");
+        compile_fails(state, "older_abi/nop", PW_BAD_MODULE, "older_abi|ABI 4|has 5: rebuild it");
         compile_fails(state, "nomodule", PW_INVALID, "bad/module|module/function");
         compile_fails(state, "../pw/nop", PW_INVALID, "");
         compile_fails(state, "broken/shapeless", PW_CRASHED, "broken/shapeless|SIGSEGV");

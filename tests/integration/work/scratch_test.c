@@ -24,7 +24,7 @@ static const struct kind cpu = { "cpu:2", "--function-limit=0" }, emulated = { "
 static struct it_host *begin(void **state, const struct kind *kind)
 {
         struct it_host *host = *state;
-        char driver[128] = "";
+        char driver[IT_GPUS_PATH + 16] = "";
 
         if (!kind->more) {
                 it_gpus_init(&gpus, NULL);
