@@ -42,9 +42,9 @@ world_mutation_libs = $(abs_top_builddir)/daemon/.libs/libboard.a $(abs_top_buil
 	$(CMOCKA_LIBS) -lm
 gpu_mutation_flags = -D_GNU_SOURCE -D_DEFAULT_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir) -I$(abs_top_builddir)/wire \
 	$(PROTOBUF_C_CFLAGS)
-gpu_mutation_tests = tests/integration/work/nccl_test tests/integration/work/cuda_test tests/integration/work/runs_test \
-	tests/integration/work/transfers_test tests/integration/work/fetches_test tests/integration/fault/kills_test
-mutations: all $(gpu_mutation_tests)
+# Those of executors of GPUs take the integration tests, and the fakes.
+mutations: all
+	@$(MAKE) $(AM_MAKEFLAGS) check TESTS= >/dev/null
 	@$(AM_TESTS_ENVIRONMENT) MODEL_CPPFLAGS='$(tests_model_mutation_flags)' MODEL_CFLAGS='-std=gnu11 -O1' \
 	MODEL_SUBJECTS='$(tests_model_subjects)' MODEL_SOURCES='$(tests_model_sources)' \
 	MODEL_LIBS='$(abs_top_builddir)/wire/.libs/pathways.pb-c.o $(PROTOBUF_C_LIBS)' '$(srcdir)/tests/model/mutations.sh'
