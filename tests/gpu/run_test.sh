@@ -31,6 +31,8 @@ run --driver "$gpus/libcuda.so.1" --no-bars --small --only parts || { bad "with 
 run --driver "$gpus/libcuda.so.1" --no-bars --small --only reduces || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
 grep -q '"name": "allreduce_nccl", "skipped": "there is one GPU"' "$work/out" || bad "of one GPU it says: $(cat "$work/out")"
 
+run --driver "$gpus/libcuda.so.1" --seconds 1 --small --no-bars && bad "a run that has no time is good"
+grep -q '"step": "questions".*"ok": false, "why": "not over after 0 s"' "$work/out" || bad "without time it says: $(cat "$work/out")"
 run --driver /nowhere/libcuda.so.1 && bad "a run without a driver is good"
 grep -q 'no CUDA driver: /nowhere/libcuda.so.1' "$work/err" || bad "without a driver it says: $(cat "$work/err")"
 run --driver "$gpus/libcuda.so.1" --small --only figures && bad "a bar that does not hold is good"
