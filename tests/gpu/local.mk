@@ -9,6 +9,11 @@ tests_gpu_nccl_header_test_LDADD =
 EXTRA_DIST += tests/gpu/README.md
 
 # What a machine with a GPU is asked: tests/gpu/pack takes it there, tests/gpu/run runs it.
+# The executor of a pack finds its libraries beside it, for executors are not told of LD_LIBRARY_PATH.
+check_PROGRAMS += tests/gpu/executor
+tests_gpu_executor_SOURCES = executor/main.c
+tests_gpu_executor_LDADD = executor/libexecutor.la
+tests_gpu_executor_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib'
 check_PROGRAMS += tests/gpu/questions tests/gpu/figures tests/gpu/reduces tests/gpu/starts
 noinst_HEADERS += tests/gpu/raw.h tests/gpu/report.h tests/gpu/site.h
 gpu_libraries = executor/libexecutor.la

@@ -8,7 +8,9 @@
 #include "tests/gpu/raw.h"
 #include "tests/gpu/report.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +80,15 @@ static void ask_device(const struct gpu_raw *raw, int ordinal)
         }
 }
 
+/* Where it was found. */
+static void ask_path(const char *question, void *library)
+{
+        struct link_map *map = NULL;
+
+        if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
+                gpu_answer_text(question, map->l_name);
+}
+
 static void ask_versions(const void *context)
 {
         const struct gpu_options *options = context;
@@ -89,14 +100,17 @@ static void ask_versions(const void *context)
                 fprintf(stderr, "%s\n", err.text);
                 exit(1);
         }
+        ask_path("driver", raw.driver->library);
         gpu_answer("driver_version", raw.driver->version);
         gpu_answer("gpus", raw.count);
         for (int i = 0; i < raw.count; i++)
                 ask_device(&raw, i);
-        if (pw_nccl_library_open(options->nccl, &nccl, &err) == PW_OK)
-                gpu_answer("nccl_version", nccl->version);
-        else
+        if (pw_nccl_library_open(options->nccl, &nccl, &err) != PW_OK) {
                 gpu_answer_text("nccl_version", err.text);
+                return;
+        }
+        ask_path("nccl", nccl->library);
+        gpu_answer("nccl_version", nccl->version);
 }
 
 /* --- memory and its processes ------------------------------------------------------------------------------------------------- */

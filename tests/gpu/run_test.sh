@@ -15,6 +15,8 @@ chmod 1777 "$gpus"
 
 "$PW_SRC/tests/gpu/pack" "$work/pack.tar.gz" || { bad "pack: exit $?"; finish; }
 tar -C "$work" -xf "$work/pack.tar.gz"
+ldd "$work/pathways-gpu/executor/pathways-executor" | grep -vE '^.(lib(c|m|dl|pthread)\.so|linux-vdso|/lib64/ld-linux)' | grep -vF "$work/pathways-gpu/" &&
+        bad "an executor of the pack has libraries elsewhere"
 # run OPTION...: in a folder of its own, nothing of the trees is known there.
 run() { (cd / && env -u PW_SRC -u PW_BUILD "$work/pathways-gpu/tests/gpu/run" "$@") >"$work/out" 2>"$work/err"; }
 
@@ -27,7 +29,7 @@ grep -E '"(name|step)"' "$work/out"
 
 # One GPU: daemons of eight devices have it eight times.
 printf 'devices = 1\n' >>"$gpus/fake_cuda.conf"
-run --driver "$gpus/libcuda.so.1" --no-bars --small --only parts || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
+LD_LIBRARY_PATH=$gpus run --no-bars --small --only parts || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
 run --driver "$gpus/libcuda.so.1" --no-bars --small --only reduces || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
 grep -q '"name": "allreduce_nccl", "skipped": "there is one GPU"' "$work/out" || bad "of one GPU it says: $(cat "$work/out")"
 
