@@ -291,7 +291,7 @@ tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c $(
 tests_integration_work_cuda_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/late_gpus_test
 tests_integration_work_late_gpus_test_SOURCES = tests/integration/work/late_gpus_test.c $(integration_scene) $(integration_folder) \
-	$(integration_sources)
+	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_work_late_gpus_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/nccl_test
 tests_integration_work_nccl_test_SOURCES = tests/integration/work/nccl_test.c $(integration_scene) $(integration_folder) \

@@ -1,6 +1,7 @@
 /* GPUs that are slow, by the fake driver: what holds while work is under way. */
 #include "tests/integration/folder.h"
 #include "tests/integration/gpus.h"
+#include "tests/integration/operator/chain.h"
 #include "tests/integration/scene.h"
 #include "tests/integration/trace.h"
 
@@ -90,23 +91,52 @@ static void loads_behind_each_other(void **state)
 }
 
 /* The sender of a transfer is done with it, and the receiver is not; or the run is over. */
-struct halfway { struct pw_future *result; uint64_t run; char sender[16]; };
+struct halfway { struct pw_future *result; uint64_t run; char sender[16], receiver[16]; };
 
-static bool is_halfway(const struct pw_listing *gangs, void *context)
+static void find_ends(const struct pw_listing *gangs, struct halfway *halfway)
 {
-        struct halfway *halfway = context;
-        const char *sender = "";
-        bool running = false;
-
+        halfway->sender[0] = halfway->receiver[0] = 0;
         for (size_t i = 0; i < it_rows(gangs); i++) {
                 if (it_number(gangs, i, "run") != (int64_t)halfway->run || !strstr(it_text(gangs, i, "node"), "send-recv"))
                         continue;
                 if (!strcmp(it_text(gangs, i, "state"), "done"))
-                        sender = it_text(gangs, i, "device");
-                running |= !strcmp(it_text(gangs, i, "state"), "running");
+                        snprintf(halfway->sender, sizeof halfway->sender, "%s", it_text(gangs, i, "device"));
+                if (!strcmp(it_text(gangs, i, "state"), "running"))
+                        snprintf(halfway->receiver, sizeof halfway->receiver, "%s", it_text(gangs, i, "device"));
         }
-        snprintf(halfway->sender, sizeof halfway->sender, "%s", running ? sender : "");
-        return halfway->sender[0] || pw_wait(&halfway->result, 1, 1, 0, NULL, NULL) == PW_OK;
+}
+
+static bool is_halfway(const struct pw_listing *gangs, void *context)
+{
+        struct halfway *halfway = context;
+
+        find_ends(gangs, halfway);
+        return (halfway->sender[0] && halfway->receiver[0]) || pw_wait(&halfway->result, 1, 1, 0, NULL, NULL) == PW_OK;
+}
+
+/* And stopped there. False: it was faster. */
+static bool stop_halfway(struct it_host *host, struct halfway *halfway)
+{
+        struct pw_listing *gangs;
+        char receiver[16];
+
+        it_until(host->session, "gangs", is_halfway, halfway);
+        if (!halfway->receiver[0])
+                return false;
+        snprintf(receiver, sizeof receiver, "%s", halfway->receiver);
+        assert_true(it_signal_executor(host, receiver, SIGSTOP));
+        it_chain_expect(host, receiver, "is stopped");
+        gangs = it_list(host->session, "gangs", NULL);
+        find_ends(gangs, halfway);
+        pw_listing_free(gangs);
+        if (!halfway->receiver[0])
+                assert_true(it_signal_executor(host, receiver, SIGCONT));
+        return halfway->receiver[0];
+}
+
+static bool has_restarted(const struct pw_listing *devices, void *context)
+{
+        return it_number(devices, it_find(devices, "device", context), "restarts") == 1;
 }
 
 /* What was copied of it may have been another's by then: nobody takes it for the value. */
@@ -122,13 +152,14 @@ static void a_sender_that_ends_under_a_copy(void **state)
         value = pw_call(program, slices[0], "pw/nop", PW_ARGS(value), PW_BROADCAST);
         pw_result(program, pw_move(value, slices[1], PW_BROADCAST));
         it_ok(pw_compile(program, IT_ERR));
-        while (!halfway.sender[0]) { /* a copy may be faster than who looks */
+        do {
                 pw_unref(halfway.result);
                 halfway.result = it_run_1(program, input);
                 halfway.run++;
-                it_until(host->session, "gangs", is_halfway, &halfway);
-        }
+        } while (!stop_halfway(host, &halfway));
         assert_true(it_signal_executor(host, halfway.sender, SIGKILL));
+        it_until(host->session, "devices", has_restarted, halfway.sender);
+        assert_true(it_signal_executor(host, halfway.receiver, SIGCONT));
         it_fails_with(halfway.result, PW_DEVICE_LOST, halfway.sender);
         pw_unref(halfway.result);
         pw_unref(input);
