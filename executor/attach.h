@@ -14,7 +14,7 @@ PW_MUST_CHECK enum pw_status pw_attach(int fd, uint32_t device, struct pw_attach
 void pw_detach(struct pw_attached *attached);
 const struct pw_launch_params *pw_attached_params(const struct pw_attached *attached);
 
-/* "kind=emulated capacity=268435456 launch_delay_us=0 copy_bandwidth=0", in any order; keys that are not known are passed over.
+/* "kind=emulated", "capacity=268435456" and so on, a line each, in any order; keys that are not known are passed over.
  * Errors: PW_PROTOCOL (no kind, not a number). */
 struct pw_device_options { char kind[32]; struct pw_device_params params; struct pw_collective_params collective; };
 PW_MUST_CHECK enum pw_status pw_device_options_parse(const char *text, struct pw_device_options *ret_options,

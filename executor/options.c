@@ -48,7 +48,7 @@ enum pw_status pw_device_options_parse(const char *text, struct pw_device_option
 
         if (!copy)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the options of a device");
-        while ((word = strsep(&rest, " "))) {
+        while ((word = strsep(&rest, "\n"))) {
                 char *value = strchr(word, '=');
                 enum pw_status status;
                 if (!value)

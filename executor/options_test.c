@@ -15,19 +15,21 @@ static void test_all_keys(void **state)
         (void)state;
 
         assert_int_equal(
-                pw_device_options_parse("capacity=268435456 kind=emulated launch_delay_us=12 later=1 copy_bandwidth=1000000",
+                pw_device_options_parse("capacity=268435456\nkind=emulated\nlaunch_delay_us=12\nlater=1\nlibrary=/a b/c\n"
+                                        "copy_bandwidth=1000000",
                                         &options, &err),
                 PW_OK);
         assert_string_equal(options.kind, "emulated");
         assert_int_equal(options.params.capacity_bytes, 268435456);
+        assert_string_equal(options.params.library, "/a b/c");
         assert_int_equal(options.params.launch_delay_us, 12);
         assert_int_equal(options.params.copy_bandwidth, 1000000);
 }
 
 static void test_what_cannot_be(void **state)
 {
-        static const char *const texts[] = { "", "capacity=1", "kind=cpu capacity=", "kind=cpu capacity=1x",
-                                             "kind=cpu launch_delay_us=x" };
+        static const char *const texts[] = { "", "capacity=1", "kind=cpu\ncapacity=", "kind=cpu\ncapacity=1x",
+                                             "kind=cpu\nlaunch_delay_us=x" };
         struct pw_device_options options;
         struct pw_error err;
         (void)state;

@@ -21,7 +21,7 @@
 struct launch {
         int program, socket;
         struct pw_executor_user user;
-        char device[16], options[2000];
+        char device[16], options[PW_DEVICE_OPTIONS_BYTES];
         char *argv[6];
 };
 
@@ -64,8 +64,9 @@ static enum pw_status open_program(struct pw_daemon *daemon, struct launch *laun
 
 void pw_device_options_format(const struct pw_settings *settings, uint32_t device, char *text, size_t text_bytes)
 {
-        snprintf(text, text_bytes, "kind=%s capacity=%llu launch_delay_us=%llu copy_bandwidth=%llu apart=%d ordinal=%u library=%s "
-                              "nccl_library=%s nccl_off=%d nccl_nvls=%d nccl_channels=%u",
+        snprintf(text, text_bytes,
+                 "kind=%s\ncapacity=%llu\nlaunch_delay_us=%llu\ncopy_bandwidth=%llu\napart=%d\nordinal=%u\nlibrary=%s\n"
+                 "nccl_library=%s\nnccl_off=%d\nnccl_nvls=%d\nnccl_channels=%u",
                  settings->kinds.of[device].name, (unsigned long long)settings->device_memory,
                  (unsigned long long)settings->launch_delay_us, (unsigned long long)settings->copy_bandwidth,
                  settings->kinds.of[device].apart, settings->kinds.of[device].ordinal,

@@ -22,7 +22,8 @@ PW_MUST_CHECK enum pw_status pw_spawn(struct pw_daemon *daemon, int device, stru
  * socket blocks. */
 PW_MUST_CHECK enum pw_status pw_spawn_measure(struct pw_daemon *daemon, uint32_t device, struct pw_spawned *ret_spawned,
                                               struct pw_error *ret_err);
-/* What executor/options.c reads. */
+/* What executor/options.c reads, a line each. */
+#define PW_DEVICE_OPTIONS_BYTES 900
 void pw_device_options_format(const struct pw_settings *settings, uint32_t device, char *text, size_t text_bytes);
 
 #endif

@@ -154,7 +154,7 @@ static enum pw_status attach_child(struct pw_dsession *session, uint64_t id, con
         Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
         Pathways__Wire__Welcome welcome = PATHWAYS__WIRE__WELCOME__INIT;
         bool executor = !strcmp(hello->role, "executor");
-        char options[900];
+        char options[PW_DEVICE_OPTIONS_BYTES];
         int fds[4 + PW_ISLANDS_MAX + PW_DEVICES_MAX];
         uint32_t fd_count = 0;
         enum pw_status status = pw_child_attached(session, executor, hello->device, ret_err);

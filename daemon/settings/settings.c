@@ -299,6 +299,9 @@ static enum pw_status find_devices(struct pw_settings *settings, struct pw_error
         return status;
 }
 
+#define LIBRARY_MAX 255u /* what executors keep of a path */
+static bool library_possible(const char *path) { return !path || (strlen(path) <= LIBRARY_MAX && !strchr(path, '\n')); }
+
 /* And the devices are known. */
 static enum pw_status check(struct pw_settings *settings, struct pw_error *ret_err)
 {
@@ -335,6 +338,9 @@ static enum pw_status check(struct pw_settings *settings, struct pw_error *ret_e
                 return pw_error_set(ret_err, PW_INVALID, "--socket-mode %o: from 0 to 0777", settings->socket_mode);
         if (settings->device_memory && settings->device_memory < 4096)
                 return pw_error_set(ret_err, PW_INVALID, "--device-memory: at least 4 KiB");
+        if (!library_possible(settings->cuda_driver) || !library_possible(settings->nccl_library))
+                return pw_error_set(ret_err, PW_INVALID, "--%s: the path of a library has at most %u bytes, in one line",
+                                    library_possible(settings->cuda_driver) ? "nccl-library" : "cuda-driver", LIBRARY_MAX);
         if (settings->nccl_communicators < 1 || settings->nccl_communicators > 1024)
                 return pw_error_set(ret_err, PW_INVALID, "--nccl-communicators %u: from 1 to 1024", settings->nccl_communicators);
         if (settings->ahead < 2 || settings->ahead > PW_ORDER_LOG / 4)

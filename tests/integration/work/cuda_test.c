@@ -170,6 +170,8 @@ static void hosts_without(void **state)
         }
         it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", "/nowhere/libcuda.so.1", "--host-memory",
                                           "64MiB"), "/nowhere/libcuda.so.1");
+        it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", "/no where/libcuda.so.1", "--host-memory",
+                                          "64MiB"), "/no where/libcuda.so.1");
 }
 
 /* What the arenas of all devices have. */
