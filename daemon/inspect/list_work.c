@@ -78,16 +78,28 @@ static bool is_joint(const struct pw_image *image, const struct pw_image_node *n
         return is;
 }
 
-/* And each of them takes part in such things, as far as it has said. */
+/* Numbers from 64 on pass for new. */
+static bool is_new(uint64_t *numbers, uint32_t number)
+{
+        uint64_t bit = number < 64 ? UINT64_C(1) << number : 0;
+        bool is = !(*numbers & bit);
+
+        *numbers |= bit;
+        return is;
+}
+
+/* And each of them takes part in such things, as far as it has said, by a GPU of its own. */
 static bool all_join(const struct pw_daemon *daemon, const struct pw_slice_map *slice)
 {
         bool all = !daemon->settings.no_nccl;
+        uint64_t ordinals = 0;
 
         for (uint32_t i = 0; i < slice->device_count && all; i++) {
                 const struct pw_slice_place *place = &slice->places[i];
 
                 all = place->host == daemon->host && place->device < daemon->device_count &&
-                      !atomic_load(&daemon->children.all[place->device].board->joint.off);
+                      !atomic_load(&daemon->children.all[place->device].board->joint.off) &&
+                      is_new(&ordinals, daemon->settings.kinds.of[place->device].ordinal);
         }
         return all;
 }

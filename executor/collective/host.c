@@ -51,11 +51,11 @@ static bool host_has_launched(const struct pw_collective *collective)
         return false;
 }
 
-static bool host_takes(struct pw_collective *collective, const struct pw_joint *joint)
+static uint32_t host_takes(struct pw_collective *collective, const struct pw_joint *joint)
 {
         (void)collective;
         (void)joint;
-        return false;
+        return 0;
 }
 
 static uint64_t host_channel(struct pw_collective *collective, const struct pw_joint *joint)

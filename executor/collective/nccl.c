@@ -87,10 +87,13 @@ static bool nccl_is_off(struct pw_collective *collective)
         return collective->params.off || (collective->asked && !collective->library) || collective->failures >= FAILURES_MAX;
 }
 
-static bool nccl_takes(struct pw_collective *collective, const struct pw_joint *joint)
+/* A GPU takes part once. */
+static uint32_t nccl_takes(struct pw_collective *collective, const struct pw_joint *joint)
 {
-        return joint->rank_count > 1 && joint->elements && dtype_of(joint->dtype) >= 0 && op_of(joint->op) >= 0 &&
+        bool takes = joint->rank_count > 1 && joint->elements && dtype_of(joint->dtype) >= 0 && op_of(joint->op) >= 0 &&
                pw_dtype_reduces(joint->dtype, joint->op) && !nccl_is_off(collective) && library_find(collective);
+
+        return takes ? 1 + (uint32_t)collective->params.device->params.ordinal : 0;
 }
 
 /* --- channels ----------------------------------------------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ void pw_gang_joint_offer(struct pw_exec_gang *gang, struct pw_mark *mark)
         const struct pw_launch_params *given = &gang->launch->given;
         struct pw_joint joint;
 
-        mark->joint.takes = joint_find(gang, &joint) && given->collective->takes(given->joints, &joint);
+        mark->joint.takes = joint_find(gang, &joint) ? given->collective->takes(given->joints, &joint) : 0;
         atomic_store(&gang->launch->own->joint.off, given->collective->is_off(given->joints));
         mark->joint.channel = mark->joint.takes ? given->collective->channel(given->joints, &joint) : 0;
 }
@@ -80,11 +80,16 @@ static const struct pw_mark *mark_of(const struct pw_exec_gang *gang, uint32_t d
 
 bool pw_gang_is_joint(const struct pw_exec_gang *gang)
 {
+        uint32_t numbers[PW_DEVICES_MAX];
         struct pw_joint joint;
         bool is = joint_find(gang, &joint);
 
-        for (uint32_t i = 0; is && i < joint.rank_count; i++)
-                is = mark_of(gang, joint.devices[i])->joint.takes == 1;
+        for (uint32_t i = 0; is && i < joint.rank_count; i++) {
+                numbers[i] = mark_of(gang, joint.devices[i])->joint.takes;
+                is = numbers[i];
+                for (uint32_t k = 0; is && k < i; k++)
+                        is = numbers[k] != numbers[i];
+        }
         return is;
 }
 

@@ -133,7 +133,8 @@ struct pw_mark {
         };
         union {
                 uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
-                /* of another: 1, it takes part in a joint; and the gang in which its channel was made, 0: it has none */
+                /* of another: 0, it takes part in no joint, or the number of its hardware; and the gang in which its channel was
+                 * made, 0: it has none */
                 struct { uint64_t channel; uint32_t takes; } joint;
         };
 };

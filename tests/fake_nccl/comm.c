@@ -77,6 +77,8 @@ static void *comm_make(void *argument)
                 if (comm->is_aborted)
                         result = fake_error(PW_NCCL_INTERNAL_ERROR, "aborted before all ranks had joined");
         }
+        if (!result && fake_meeting_has_twins(comm))
+                result = fake_error(PW_NCCL_INVALID_USAGE, "Duplicate GPU detected");
         pthread_mutex_lock(&fake_lock);
         fake_state_set(comm, result);
         comm->threads--;

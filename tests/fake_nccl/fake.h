@@ -52,7 +52,7 @@ enum fake_kind { FAKE_ALL_REDUCE, FAKE_REDUCE_SCATTER, FAKE_ALL_GATHER, FAKE_BRO
 struct fake_ask { uint64_t count; uint32_t kind, dtype, op, root; };
 struct fake_rank {
         _Alignas(64) _Atomic uint64_t step; /* the last one whose slot it has filled */
-        _Atomic uint32_t has_joined;
+        _Atomic uint32_t has_joined, gpu;
         struct fake_ask asks[2];            /* by the parity of the step, as the slots are */
 };
 /* What one rank sends to another: its own again when `taken` is `sent`. */
@@ -141,6 +141,7 @@ struct fake_meeting *fake_meeting_open(const char *path); /* NULL: it is over, o
 /* The last one to join removes the path. */
 enum pw_nccl_result fake_meeting_join(struct ncclComm *comm);
 bool fake_meeting_is_whole(const struct ncclComm *comm);
+bool fake_meeting_has_twins(const struct ncclComm *comm); /* two ranks of one GPU */
 void fake_meeting_leave(struct ncclComm *comm);
 void fake_nap(void);
 

@@ -56,6 +56,7 @@ enum pw_nccl_result fake_meeting_join(struct ncclComm *comm)
                 return fake_error(PW_NCCL_REMOTE_ERROR, "no rank has made that id, or its communicator is whole already");
         if (!atomic_compare_exchange_strong(&meeting->rank_count, &none, comm->rank_count) && none != comm->rank_count)
                 return fake_error(PW_NCCL_INVALID_ARGUMENT, "ranks say different counts of them");
+        atomic_store(&meeting->ranks[comm->rank].gpu, (uint32_t)comm->device);
         if (atomic_exchange(&meeting->ranks[comm->rank].has_joined, 1))
                 return fake_error(PW_NCCL_INVALID_ARGUMENT, "two ranks have the same number");
         if (atomic_fetch_add(&meeting->joined, 1) + 1 == comm->rank_count)
@@ -66,6 +67,15 @@ enum pw_nccl_result fake_meeting_join(struct ncclComm *comm)
 bool fake_meeting_is_whole(const struct ncclComm *comm)
 {
         return atomic_load(&comm->meeting->joined) == comm->rank_count && !atomic_load(&comm->meeting->is_broken);
+}
+
+bool fake_meeting_has_twins(const struct ncclComm *comm)
+{
+        for (uint32_t i = 0; i < comm->rank_count; i++)
+                for (uint32_t k = 0; k < i; k++)
+                        if (atomic_load(&comm->meeting->ranks[i].gpu) == atomic_load(&comm->meeting->ranks[k].gpu))
+                                return true;
+        return false;
 }
 
 void fake_meeting_leave(struct ncclComm *comm)

@@ -182,6 +182,26 @@ static void without_registered_memory(void **state)
         scene_end(&scene);
 }
 
+/* NCCL takes none twice: it is not tried. */
+static void one_gpu_twice(void **state)
+{
+        struct it_host *host = *state;
+        struct scene scene = { .host = host };
+
+        it_gpus_init(&gpus, NULL);
+        it_gpus_nccl(&gpus, NULL);
+        it_start(host, IT_ARGS("--devices", "cuda@0,1,0", "--cuda-driver", gpus.driver, "--nccl-library", gpus.nccl,
+                               "--host-memory", "64MiB", "--device-memory", "8MiB"));
+        host->session = it_connect(host);
+        scene.slice = it_slice(host->session, 3, 1);
+        scene.program = reducer(host, scene.slice, "pw/nop", 1);
+        scene.input = it_put_f64(host->session, PW_DIMS(ELEMENTS), 1);
+        expect_way(&scene, "peer");
+        for (uint32_t i = 0; i < 2; i++)
+                expect_sum(it_run_1(scene.program, scene.input), 3);
+        scene_end(&scene);
+}
+
 /* Where communicators cannot be made some runs fail, and then GPUs go on without NCCL. */
 static void no_communicator(void **state)
 {
@@ -482,7 +502,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_FOLDER_TEST(by_nccl),          IT_FOLDER_TEST(without_it),      IT_FOLDER_TEST(no_communicator),
-                IT_FOLDER_TEST(without_registered_memory), IT_FOLDER_TEST(sums_in_switches), IT_FOLDER_TEST(one_at_a_time),
+                IT_FOLDER_TEST(without_registered_memory), IT_FOLDER_TEST(sums_in_switches), IT_FOLDER_TEST(one_gpu_twice), IT_FOLDER_TEST(one_at_a_time),
                 IT_FOLDER_TEST(overlapping_sets), IT_FOLDER_TEST(a_member_without_a_value),
                 IT_FOLDER_TEST(killed_in_it),     IT_FOLDER_TEST(killed_before_it_began),
                 IT_FOLDER_TEST(killed_as_they_meet), IT_FOLDER_TEST(an_abort_that_hangs), IT_FOLDER_TEST(why_it_waits),
