@@ -20,6 +20,8 @@ enum pw_status pw_future_fetch(struct pw_future *future, int64_t timeout_us, uin
         char id[PW_ID_TEXT_BYTES];
         enum pw_status status = ask_for_bytes(future, timeout_us, ret_err);
         uint64_t now = pw_future_word(future);
+        if (status != PW_OK && status != PW_DAEMON_GONE && pw_word_state(now) != PW_ENTRY_READY)
+                return pw_future_error(future, now, ret_err); /* that came to be while its bytes were waited for */
         if (status == PW_DEADLINE && timeout_us <= 0)
                 return pw_error_set(ret_err, PW_NOT_READY, pw_future_is_proxy(future) ? "%s: its bytes are not on this host yet"
                                                            : "%s: its bytes are on a device, and are being copied to host memory",

@@ -14,15 +14,17 @@
 
 static const double put_there[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
 
-static struct it_host *begin(void **state)
+static struct it_host *begin_over(void **state, const char *devices)
 {
         struct it_host *host = *state;
 
-        it_start(host, IT_ARGS("--devices", "emulated:1", "--islands", "1", "--emulated-apart", "--host-memory", "64MiB",
+        it_start(host, IT_ARGS("--devices", devices, "--islands", "1", "--emulated-apart", "--host-memory", "64MiB",
                                "--device-memory", "8MiB"));
         host->session = it_connect(host);
         return host;
 }
+
+static struct it_host *begin(void **state) { return begin_over(state, "emulated:1"); }
 
 static void end(struct it_host *host)
 {
@@ -230,6 +232,39 @@ static void the_executor_ends(void **state)
         end(host);
 }
 
+static bool has_restarted(const struct pw_listing *devices, void *context)
+{
+        return it_number(devices, it_find(devices, "device", context), "restarts") == 1;
+}
+
+/* Of two shards one is copied, and lost before the other is: who waits is told of that. */
+static void a_shard_is_lost_behind_its_copy(void **state)
+{
+        struct it_host *host = begin_over(state, "emulated:2");
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/halves");
+        struct pw_value *halves = pw_input(program, slice, PW_F64, PW_DIMS(COUNT), PW_SPLIT(0), 0);
+        struct pw_future *future;
+        struct asker asker = { .host = host, .status = PW_DEVICE_LOST, .texts = "h0:1" };
+        struct it_child child;
+
+        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(halves), PW_SPLIT(0)));
+        it_ok(pw_compile(program, IT_ERR));
+        future = run_once(host->session, program, PW_DIMS(COUNT));
+        pw_slice_close(slice);
+        it_ok(pw_wait(&future, 1, 1, IT_LONG, NULL, IT_ERR));
+        asker.id = pw_future_id(future);
+        assert_true(it_signal_executor(host, "h0:0", SIGSTOP));
+        child = it_fork(get_it, &asker);
+        until_says(host->session, "why", future, "waits_for", "device h0:0 to copy them");
+        assert_true(it_signal_executor(host, "h0:1", SIGKILL));
+        it_until(host->session, "devices", has_restarted, (void *)(uintptr_t)"h0:1");
+        assert_true(it_signal_executor(host, "h0:0", SIGCONT));
+        assert_int_equal(it_reap(&child, 0), 0);
+        pw_unref(future);
+        end(host);
+}
+
 /* --- no room ----------------------------------------------------------------------------------------------------------------- */
 
 /* Room is looked for once the request is there: one whose time was over before is made again, with more. */
@@ -387,7 +422,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_FOLDER_TEST(who_waits_is_told), IT_FOLDER_TEST(all_wait_for_one_copy), IT_FOLDER_TEST(who_waited_ends),
-                IT_FOLDER_TEST(the_executor_ends), IT_FOLDER_TEST(without_room_it_stays_where_it_is),
+                IT_FOLDER_TEST(the_executor_ends), IT_FOLDER_TEST(a_shard_is_lost_behind_its_copy), IT_FOLDER_TEST(without_room_it_stays_where_it_is),
                 IT_FOLDER_TEST(names_keep_it_where_it_is), IT_FOLDER_TEST(it_is_moved),
                 IT_FOLDER_TEST(nothing_of_another_tenant_is_seen),
         };
