@@ -154,8 +154,9 @@ static const struct pw_column host_columns[] = {
 };
 static const struct pw_column drain_columns[] = { { .key = "drained" } };
 static const struct pw_column device_columns[] = {
-        { .key = "device" }, { .key = "kind" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },
+        { .key = "device" }, { .key = "kind" }, { .key = "name" }, { .key = "island" }, { .key = "state" }, { .key = "pid" },
         { .key = "capacity", .format = PW_CELL_SIZE }, { .key = "used", .format = PW_CELL_SIZE },
+        { .key = "gpu_power", .heading = "power", .format = PW_CELL_POWER },
         { .key = "gangs_done", .heading = "gangs" }, { .key = "restarts" },
 };
 static const struct pw_column island_columns[] = {

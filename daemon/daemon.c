@@ -9,6 +9,7 @@
 #include "daemon/client/tenant.h"
 #include "daemon/client/client.h"
 #include "daemon/closer.h"
+#include "daemon/device/gpus.h"
 #include "daemon/effect.h"
 #include "daemon/http/http.h"
 #include "daemon/inspect/list_peer.h"
@@ -265,6 +266,8 @@ static enum pw_status start(struct pw_daemon *daemon, struct pw_error *ret_err)
         if (status == PW_OK)
                 status = pw_compiler_new(daemon, &daemon->work.compiler, ret_err);
         if (status == PW_OK)
+                status = pw_gpus_new(daemon, &daemon->gpus, ret_err);
+        if (status == PW_OK)
                 status = pw_children_start(daemon, &pw_child_calls, ret_err);
         if (status == PW_OK && !daemon->clients.listener)
                 status = pw_sessions_listen(daemon, ret_err);
@@ -464,6 +467,7 @@ void pw_daemon_free(struct pw_daemon *daemon)
         pw_reload_free(daemon->reload);
         pw_closer_free(daemon->closer);
         pw_http_free(daemon->http);
+        pw_gpus_free(daemon->gpus);
         pw_audits_done(daemon);
         pw_fetches_done(daemon);
         pw_worker_free(daemon->memory.worker);

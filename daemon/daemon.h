@@ -36,6 +36,7 @@
 #include "store/store.h"
 
 struct pw_closer;
+struct pw_gpus;
 struct pw_http;
 struct pw_meta;
 struct pw_modules;
@@ -79,6 +80,7 @@ struct pw_daemon {
         struct pw_inspection inspection;
         struct pw_boards *boards;
         struct pw_modules *modules;
+        struct pw_gpus *gpus;     /* NULL: this host has none */
         struct pw_http *http;     /* NULL: not asked for */
         const char *http_address; /* where it listens; "": nowhere */
         struct pw_closer *closer; /* NULL: nothing had to be closed on another thread so far */

@@ -12,6 +12,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/arena.c daemon/child/c
 	daemon/client/attach.c daemon/client/object/foreign.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/scan.c \
 	daemon/client/object/move.c daemon/client/object/name.c daemon/client/process.c daemon/client/request.c daemon/client/session.c \
 	daemon/client/tally.c daemon/client/tenant.c daemon/client/object/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c \
+	daemon/device/gpus.c daemon/device/nvml_library.c \
 	daemon/effect.c daemon/http/health.c daemon/http/http.c daemon/http/metric.c daemon/inspect/blocked.c \
 	daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_gangs.c daemon/inspect/list_host.c daemon/inspect/list_hosts.c \
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_peer.c daemon/inspect/list_store.c \
@@ -48,7 +49,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/child/child_board.h daemon/child/child_end.h daemon/child/children.h daemon/child/measure.h daemon/child/spawn.h daemon/client/client.h \
 	daemon/client/clients.h daemon/client/object/foreign.h daemon/client/lane.h daemon/client/scan.h daemon/client/object/move.h daemon/client/object/name.h \
 	daemon/client/observer.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
-	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/effect.h daemon/http/health.h \
+	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/device/gpus.h daemon/device/nvml_library.h daemon/effect.h daemon/http/health.h \
 	daemon/http/http.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h \
 	daemon/inspect/list.h daemon/inspect/list_peer.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
 	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h \

@@ -2,6 +2,7 @@
 include tests/bench/local.mk
 include tests/fake_cuda/local.mk
 include tests/fake_nccl/local.mk
+include tests/fake_nvml/local.mk
 include tests/kernels/local.mk
 include tests/fuzz/local.mk
 include tests/gpu/local.mk

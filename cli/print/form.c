@@ -36,6 +36,9 @@ static const char *number_text(enum pw_cell_format format, uint64_t number, char
                 return pw_size_format(number, room);
         case PW_CELL_DURATION:
                 return pw_duration_format(number, room);
+        case PW_CELL_POWER:
+                snprintf(room, PW_CELL_TEXT_BYTES, "%" PRIu64 ".%" PRIu64 " W", number / 1000, number % 1000 / 100);
+                return room;
         case PW_CELL_HOST:
         case PW_CELL_HEX:
                 snprintf(room, PW_CELL_TEXT_BYTES, format == PW_CELL_HOST ? "h%" PRIu64 : "%" PRIx64, number);

@@ -13,6 +13,7 @@ enum pw_cell_format {
         PW_CELL_PLAIN,    /* text, or a number as it is */
         PW_CELL_SIZE,     /* bytes: "1.5 GiB" */
         PW_CELL_DURATION, /* microseconds: "3.2 s" */
+        PW_CELL_POWER,    /* milliwatts: "311.5 W" */
         PW_CELL_HOST,     /* "h0" */
         PW_CELL_HEX,      /* as ids have it */
         PW_CELL_TYPE,     /* a dtype with the dims of the cell `other`: "f32 [96, 65]" */

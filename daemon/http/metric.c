@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/device/gpus.h"
 #include "daemon/inspect/term.h"
 #include "daemon/peer/peers.h"
 
@@ -256,6 +257,63 @@ static void restarts(const struct sampling *to, const struct metric *metric)
         sample(to, metric, "device=\"none\"", to->daemon->children.all[to->daemon->device_count].restarts);
 }
 
+/* --- GPUs, as their driver says -------------------------------------------------------------------------------------------- */
+
+static void write_value(const struct sampling *to, const struct pw_gpu_facts *facts, enum pw_gpu_known what)
+{
+        if (what == PW_GPU_POWER)
+                fprintf(to->out, "%" PRIu64 ".%03" PRIu64 "\n", facts->power_mw / 1000, facts->power_mw % 1000);
+        else
+                fprintf(to->out, "%" PRIu64 "\n", what == PW_GPU_TEMPERATURE ? facts->celsius : facts->ecc_errors);
+}
+
+/* A sample for each GPU of which `what` is known. */
+static void gpus_sample(const struct sampling *to, const struct metric *metric, enum pw_gpu_known what)
+{
+        for (uint32_t i = 0; i < to->daemon->device_count; i++) {
+                const struct pw_gpu_facts *facts = pw_gpus_peek(to->daemon->gpus, i);
+
+                if (!facts || !(facts->known & what))
+                        continue;
+                fprintf(to->out, "%s{device=\"h%u:%u\"} ", metric->name, to->daemon->host, i);
+                write_value(to, facts, what);
+        }
+}
+
+static void gpu_memory(const struct sampling *to, const struct metric *metric)
+{
+        char labels[64];
+
+        for (uint32_t i = 0; i < to->daemon->device_count; i++) {
+                const struct pw_gpu_facts *facts = pw_gpus_peek(to->daemon->gpus, i);
+
+                if (!facts || !(facts->known & PW_GPU_MEMORY))
+                        continue;
+                snprintf(labels, sizeof labels, "device=\"h%u:%u\",term=\"capacity\"", to->daemon->host, i);
+                sample(to, metric, labels, facts->total_bytes);
+                snprintf(labels, sizeof labels, "device=\"h%u:%u\",term=\"used\"", to->daemon->host, i);
+                sample(to, metric, labels, facts->used_bytes);
+        }
+}
+
+static void gpu_power(const struct sampling *to, const struct metric *metric) { gpus_sample(to, metric, PW_GPU_POWER); }
+
+static void gpu_celsius(const struct sampling *to, const struct metric *metric) { gpus_sample(to, metric, PW_GPU_TEMPERATURE); }
+
+static void gpu_errors(const struct sampling *to, const struct metric *metric) { gpus_sample(to, metric, PW_GPU_ECC); }
+
+static void gpu_said(const struct sampling *to, const struct metric *metric)
+{
+        for (uint32_t i = 0; i < to->daemon->device_count; i++) {
+                const struct pw_gpu_facts *facts = pw_gpus_peek(to->daemon->gpus, i);
+
+                if (!facts)
+                        continue;
+                fprintf(to->out, "%s{device=\"h%u:%u\"} ", metric->name, to->daemon->host, i);
+                write_seconds(to, pw_now_us() - facts->read_us);
+        }
+}
+
 /* --- other hosts ------------------------------------------------------------------------------------------------------ */
 
 struct hosts { const struct sampling *to; const struct metric *metric; };
@@ -357,6 +415,16 @@ static const struct metric metrics[] = {
         { "pathways_device_up", "gauge", "device, kind", "1 while the executor of the device is ready, else 0.", devices_up },
         { "pathways_executor_restarts_total", "counter", "device",
           "Starts of an executor after it ended; device none is the describing one.", restarts },
+        { "pathways_gpu_memory_bytes", "gauge", "device, term",
+          "Memory of a GPU as its driver says: capacity, and what all processes use.", gpu_memory },
+        { "pathways_gpu_power_watts", "gauge", "device",
+          "Power that a GPU takes, as its driver says.", gpu_power },
+        { "pathways_gpu_temperature_celsius", "gauge", "device",
+          "Temperature of a GPU, as its driver says.", gpu_celsius },
+        { "pathways_gpu_ecc_errors_total", "counter", "device",
+          "Errors of its memory that could not be corrected, since the driver was loaded or the GPU reset.", gpu_errors },
+        { "pathways_gpu_said_seconds", "gauge", "device",
+          "Time since the driver said that of a GPU. Metrics let it be asked, and do not wait for what it says.", gpu_said },
         { "pathways_link_up", "gauge", "host, name", "1 while the link with that host is up, else 0.", link_up },
         { "pathways_link_term", "gauge", "host, name",
           "The term of the link, which counts up when one of the two gives the other up.", link_term },
@@ -393,6 +461,7 @@ void pw_metrics_write(struct pw_daemon *daemon, const struct pw_store_counts *ob
 {
         struct sampling to = { daemon, objects, out };
 
+        pw_gpus_ask(daemon->gpus, pw_now_us());
         for (uint32_t i = 0; i < pw_array_count(metrics); i++)
                 write_metric(&to, &metrics[i]);
 }

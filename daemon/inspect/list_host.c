@@ -1,6 +1,7 @@
 /* Listings of the host: status, devices, islands. */
 #include "base/memory.h"
 #include "daemon/child/child.h"
+#include "daemon/device/gpus.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/inspect/waits.h"
@@ -149,6 +150,26 @@ static uint64_t busy_us(const struct pw_device_board *board, uint64_t now_us)
         return busy_ns / 1000;
 }
 
+/* What the driver said of a GPU last, and when. */
+static void list_facts(struct pw_rows *rows, const struct pw_gpu_facts *facts, uint64_t now_us)
+{
+        if (!facts)
+                return;
+        if (facts->known & PW_GPU_MEMORY) {
+                pw_rows_number(rows, "gpu_memory", facts->total_bytes);
+                pw_rows_number(rows, "gpu_used", facts->used_bytes);
+        }
+        if (facts->known & PW_GPU_POWER)
+                pw_rows_number(rows, "gpu_power", facts->power_mw);
+        if (facts->known & PW_GPU_TEMPERATURE)
+                pw_rows_number(rows, "gpu_celsius", facts->celsius);
+        if (facts->known & PW_GPU_ECC)
+                pw_rows_number(rows, "gpu_ecc_errors", facts->ecc_errors);
+        pw_rows_number(rows, "gpu_said_us", now_us - pw_min_u64(now_us, facts->read_us));
+        if (facts->error[0])
+                pw_rows_text(rows, "gpu_error", "%s", facts->error);
+}
+
 static void device_row(void *context, const struct pw_device_row *row)
 {
         struct pw_lister *lister = context;
@@ -169,10 +190,12 @@ static void device_row(void *context, const struct pw_device_row *row)
         pw_rows_number(rows, "gangs_done", row->done);
         pw_rows_number(rows, "busy_us", busy_us(child->board, lister->now_us));
         pw_rows_number(rows, "restarts", child->restarts);
+        list_facts(rows, pw_gpus_peek(lister->daemon->gpus, row->device), lister->now_us);
 }
 
 enum pw_status pw_list_devices(struct pw_lister *lister)
 {
+        pw_gpus_ask(lister->daemon->gpus, lister->now_us);
         pw_scheduler_each_device(lister->daemon->scheduler, device_row, lister);
         return PW_OK;
 }

@@ -47,6 +47,9 @@ static const struct pw_option items[] = {
         { "nccl-nvls", 0, PW_OPTION_FLAG, AT(nccl_nvls), "no", NULL,
           "Let NCCL sum in the switches between GPUs, where they can. It is faster, and sums have other bits." },
         { "no-nccl", 0, PW_OPTION_FLAG, AT(no_nccl), "no", NULL, "Do without NCCL: GPUs read each other's memory." },
+        { "nvml", 0, PW_OPTION_TEXT, AT(nvml), NULL, "FILE",
+          "The library of NVML, which says how much memory and power GPUs use. Default: libnvidia-ml.so.1, wherever the system "
+          "has it. Without one that is not shown." },
         { "emulated-apart", 0, PW_OPTION_FLAG, AT(emulated_apart), "no", NULL,
           "Emulated devices: the processor does not read their memory, as that of GPUs. Values are fetched from there first." },
         { "modules", 'M', PW_OPTION_LIST, AT(modules), NULL, "DIR",

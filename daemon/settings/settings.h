@@ -17,7 +17,7 @@ struct pw_device_kinds {
 
 struct pw_settings {
         const char *config, *run_dir, *state_dir, *devices, *executor, *executor_user, *policy, *log_level, *http, *operators;
-        const char *cuda_driver, *nccl_library;
+        const char *cuda_driver, *nccl_library, *nvml;
         const char *metadata, *cluster, *host_name, *redis_user, *redis_password_file;
         const char *listen, *tls_cert, *tls_key, *tls_ca, *secret_file;
         struct pw_text_list modules, quotas, weights, tenants;

@@ -35,7 +35,7 @@ FILENAME == list { if ($1 != "" && $1 !~ /^#/) for (i = 2; i <= NF; i++) granted
 $3 == "<" {
         library = ""
         if ($2 ~ /^(event2|openssl|hiredis|protobuf-c|systemd|ucp|uct)\//) library = folder($2)
-        else if ($2 ~ /^(cuda|nccl|jansson|ini|zlib|xxhash|ncurses|curses|dlpack)[a-z_0-9]*\.h$/) library = $2
+        else if ($2 ~ /^(cuda|nccl|nvml|jansson|ini|zlib|xxhash|ncurses|curses|dlpack)[a-z_0-9]*\.h$/) library = $2
         if (library != "" && !granted[$1, library]) print $1 ": includes <" $2 ">, which libraries.txt does not grant it"
         next
 }

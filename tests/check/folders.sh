@@ -17,6 +17,7 @@ peer peer/name peer/page peer/pull
 memory memory/fetch memory/freezer
 module
 child
+device
 board
 meta meta/redis
 transport/stream transport/proof transport

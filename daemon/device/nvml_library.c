@@ -1,0 +1,70 @@
+/* Loading NVML. */
+#include "daemon/device/nvml_library.h"
+
+#include "base/memory.h"
+
+#include <dlfcn.h>
+
+/* Its first symbol that is missing, or NULL. */
+static const char *symbols_find(struct pw_nvml_library *library)
+{
+        const char *missing = NULL;
+        void *found;
+
+        /* POSIX has the two kinds of pointers of one size; ISO C has no conversion. */
+#define FIND(name, type, parameters)                                                                                   \
+        found = dlsym(library->library, #name);                                                                        \
+        memcpy(&library->name, &found, sizeof found);                                                                  \
+        if (!found && !missing)                                                                                        \
+                missing = #name;
+        PW_NVML_FUNCTION_MAP(FIND)
+#undef FIND
+        return missing;
+}
+
+static enum pw_status library_begin(struct pw_nvml_library *library, const char *name, struct pw_error *ret_err)
+{
+        const char *missing = symbols_find(library);
+        enum pw_nvml_result result;
+
+        if (missing)
+                return pw_error_set(ret_err, PW_UNSUPPORTED, "%s: has no %s: this is no NVML", name, missing);
+        result = library->nvmlInit_v2();
+        if (result == PW_NVML_SUCCESS)
+                return PW_OK;
+        return pw_error_set(ret_err, PW_SYSTEM, "%s: nvmlInit: %s", name, library->nvmlErrorString(result));
+}
+
+enum pw_status pw_nvml_library_open(const char *name, struct pw_nvml_library **ret_library, struct pw_error *ret_err)
+{
+        struct pw_nvml_library *library = calloc(1, sizeof *library);
+        enum pw_status status;
+
+        name = name && *name ? name : PW_NVML_LIBRARY;
+        if (!library)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for NVML");
+        library->library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (!library->library) {
+                const char *why = dlerror();
+
+                free(library);
+                return pw_error_set(ret_err, PW_NOT_FOUND, "no NVML: %s", why ? why : name);
+        }
+        status = library_begin(library, name, ret_err);
+        if (status != PW_OK) {
+                dlclose(library->library);
+                free(library);
+                return status;
+        }
+        *ret_library = library;
+        return PW_OK;
+}
+
+void pw_nvml_library_close(struct pw_nvml_library *library)
+{
+        if (!library)
+                return;
+        (void)library->nvmlShutdown(); /* what it says of its end is of no use to anybody */
+        dlclose(library->library);
+        free(library);
+}
