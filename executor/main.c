@@ -63,12 +63,21 @@ static enum pw_status device_serve(const struct arguments *arguments, struct pw_
         }
 }
 
-static enum pw_status free_bytes(const char *text, uint64_t *ret_bytes, struct pw_error *ret_err)
+/* An error of the device that sticks: said, as any other is. */
+__attribute__((noreturn)) static void lost(void *context, const char *how)
+{
+        const struct arguments *arguments = context;
+
+        dprintf((int)arguments->fd, "%d %s", PW_SYSTEM, how);
+        _exit(1);
+}
+
+static enum pw_status free_bytes(const struct arguments *arguments, uint64_t *ret_bytes, struct pw_error *ret_err)
 {
         struct pw_device_options options;
         const struct pw_device_kind *kind;
         struct pw_exec_device *device;
-        enum pw_status status = pw_device_options_parse(text, &options, ret_err);
+        enum pw_status status = pw_device_options_parse(arguments->measure, &options, ret_err);
 
         if (status != PW_OK)
                 return status;
@@ -76,6 +85,8 @@ static enum pw_status free_bytes(const char *text, uint64_t *ret_bytes, struct p
         if (!kind || !kind->free_bytes)
                 return pw_error_set(ret_err, PW_INVALID,
                                     "a device of kind %s does not say what it has: give --device-memory a size", options.kind);
+        options.params.lost = lost;
+        options.params.context = (void *)(uintptr_t)arguments;
         status = kind->open(&options.params, &device, ret_err);
         if (status != PW_OK)
                 return status;
@@ -90,9 +101,9 @@ static int measure(const struct arguments *arguments)
         struct pw_error err;
         uint64_t bytes;
 
-        if (free_bytes(arguments->measure, &bytes, &err) == PW_OK)
-                return dprintf((int)arguments->fd, "ok %llu", (unsigned long long)bytes) < 0;
-        return dprintf((int)arguments->fd, "%s", err.text) < 0;
+        if (free_bytes(arguments, &bytes, &err) == PW_OK)
+                return dprintf((int)arguments->fd, "%d %llu", PW_OK, (unsigned long long)bytes) < 0;
+        return dprintf((int)arguments->fd, "%d %s", err.status, err.text) < 0;
 }
 
 /* What a function forks ends with the executor, also where no daemon is left to see to that. */

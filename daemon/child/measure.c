@@ -32,10 +32,11 @@ static bool hear(int socket, char *text, size_t text_bytes)
         return count;
 }
 
-/* "ok 85899345920", or a sentence. */
+/* "0 85899345920", or another status and a sentence. */
 static enum pw_status found(const struct pw_spawned *spawned, uint32_t device, uint64_t *ret_bytes, struct pw_error *ret_err)
 {
-        char text[1000] = "";
+        char text[1000] = "", *rest;
+        unsigned long said;
         bool heard = hear(spawned->socket, text, sizeof text);
         int status = 0;
 
@@ -49,19 +50,23 @@ static enum pw_status found(const struct pw_spawned *spawned, uint32_t device, u
                 return pw_error_set(ret_err, PW_SYSTEM,
                                     "--device-memory 0: what device %u has was not said: its executor ended with %d", device,
                                     status);
-        if (strncmp(text, "ok ", 3))
-                return pw_error_set(ret_err, PW_INVALID, "--device-memory 0: device %u: %s", device, text);
-        *ret_bytes = strtoull(text + 3, NULL, 10);
+        said = strtoul(text, &rest, 10);
+        if (said)
+                return pw_error_set(ret_err, pw_status_told((uint32_t)said), "--device-memory 0: device %u:%s", device, rest);
+        *ret_bytes = strtoull(rest, NULL, 10);
         return PW_OK;
 }
 
-/* Of what is free. */
-static uint64_t share(const struct pw_settings *settings, uint64_t bytes)
+/* Of what is free, where other devices are the same GPU. */
+static uint64_t share(const struct pw_settings *settings, uint32_t device, uint64_t bytes)
 {
         uint64_t reserve = settings->no_nccl ? 0 : PW_NCCL_RESERVE;
+        uint32_t count = 0;
 
+        for (uint32_t i = 0; i < settings->kinds.count; i++)
+                count += settings->kinds.of[i].ordinal == settings->kinds.of[device].ordinal;
         bytes = bytes / 10 * 9;
-        return bytes > reserve ? (bytes - reserve) & ~UINT64_C(4095) : 0;
+        return bytes > reserve ? (bytes - reserve) / count & ~UINT64_C(4095) : 0;
 }
 
 static enum pw_status collect(struct pw_daemon *daemon, const struct pw_spawned *all, uint32_t count, struct pw_error *ret_err)
@@ -74,7 +79,7 @@ static enum pw_status collect(struct pw_daemon *daemon, const struct pw_spawned 
                 enum pw_status next = found(&all[i], i, &bytes, status == PW_OK ? ret_err : &err);
 
                 status = status == PW_OK ? next : status;
-                least = next == PW_OK ? pw_min_u64(least, share(&daemon->settings, bytes)) : least;
+                least = next == PW_OK ? pw_min_u64(least, share(&daemon->settings, i, bytes)) : least;
         }
         if (status == PW_OK && least < PW_MIB)
                 return pw_error_set(ret_err, PW_INVALID, "--device-memory 0: so little is free on a device that nothing is left");

@@ -18,8 +18,8 @@ PW_MUST_CHECK enum pw_status pw_executor_user(struct pw_daemon *daemon, struct p
  * Errors: PW_SYSTEM, PW_NOT_FOUND (no executor program, no such user). */
 PW_MUST_CHECK enum pw_status pw_spawn(struct pw_daemon *daemon, int device, struct pw_spawned *ret_spawned,
                                       struct pw_error *ret_err);
-/* Start one that says over its socket what memory of `device` is free, "ok BYTES", or why it does not, and ends. The same else; the
- * socket blocks. */
+/* Start one that says over its socket what memory of `device` is free, "0 BYTES", or a status and a sentence, and ends. The same
+ * else; the socket blocks. */
 PW_MUST_CHECK enum pw_status pw_spawn_measure(struct pw_daemon *daemon, uint32_t device, struct pw_spawned *ret_spawned,
                                               struct pw_error *ret_err);
 /* What executor/options.c reads, a line each. */

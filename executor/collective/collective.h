@@ -79,8 +79,8 @@ struct pw_collective_kind {
         void (*close)(struct pw_collective *collective);
         /* Does it take part in none, from now on? */
         bool (*is_off)(struct pw_collective *collective);
-        /* Would it take part in such a joint? Rooms are not known yet. 0: no; else a number of its hardware, which no other member may
-         * have.   Blocks: where a library is loaded, the first time. */
+        /* Would it take part in such a joint? Rooms are not known yet. 0: no; else a number of its hardware, which no other member
+         * may have.   Blocks: where a library is loaded, the first time. */
         uint32_t (*takes)(struct pw_collective *collective, const struct pw_joint *joint);
         /* The name of its channel for the devices of `joint`; 0: it has none. */
         uint64_t (*channel)(struct pw_collective *collective, const struct pw_joint *joint);

@@ -19,6 +19,16 @@ enum pw_status pw_cuda_failed(struct pw_exec_device *device, enum pw_cuda_result
 
 /* --- open --------------------------------------------------------------------------------------------------------------------- */
 
+static enum pw_status start_driver(struct pw_exec_device *device, struct pw_error *ret_err)
+{
+        enum pw_cuda_result result = device->driver->cuInit(0);
+
+        if (result != PW_CUDA_NO_DEVICE)
+                return pw_cuda_check(device, result, "starting the CUDA driver", ret_err);
+        return pw_error_set(ret_err, PW_NOT_FOUND, "the CUDA driver finds no GPU: is there one, and may the user of executors open "
+                                                   "/dev/nvidia*? nvidia-smi, as that user, says more");
+}
+
 /* Before the driver starts: all of a module's code is loaded with it, and devices are numbered as the system does. */
 static enum pw_status load_driver(struct pw_exec_device *device, struct pw_error *ret_err)
 {
@@ -27,7 +37,7 @@ static enum pw_status load_driver(struct pw_exec_device *device, struct pw_error
         setenv("CUDA_MODULE_LOADING", "EAGER", 1);
         setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
         status = pw_cuda_driver_open(device->params.library, &device->driver, ret_err);
-        return status == PW_OK ? pw_cuda_check(device, device->driver->cuInit(0), "starting the CUDA driver", ret_err) : status;
+        return status == PW_OK ? start_driver(device, ret_err) : status;
 }
 
 static enum pw_status needs(struct pw_exec_device *device, enum pw_cuda_attribute attribute, const char *what,
@@ -54,6 +64,25 @@ static enum pw_status has_no_mps(struct pw_exec_device *device, struct pw_error 
                                                      "`echo quit | nvidia-cuda-mps-control`", (unsigned)device->params.ordinal);
 }
 
+/* Kernels of the executor and of module pw are PTX for it. */
+static enum pw_status is_new_enough(struct pw_exec_device *device, struct pw_error *ret_err)
+{
+        const struct pw_cuda_driver *driver = device->driver;
+        int major = 0, minor = 0;
+        enum pw_status status;
+
+        status = pw_cuda_check(device, driver->cuDeviceGetAttribute(&major, PW_CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                                                    device->device), "what a GPU is", ret_err);
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuDeviceGetAttribute(&minor, PW_CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+                                                                            device->device), "what a GPU is", ret_err);
+        if (status != PW_OK || major * 10 + minor >= PW_CUDA_ARCHITECTURE_MIN)
+                return status;
+        return pw_error_set(ret_err, PW_UNSUPPORTED, "GPU %u is too old: of architecture sm_%d%d, needs sm_%d: leave it out with "
+                                                     "--devices cuda@NUMBERS", (unsigned)device->params.ordinal, major, minor,
+                            PW_CUDA_ARCHITECTURE_MIN);
+}
+
 static enum pw_status find_device(struct pw_exec_device *device, struct pw_error *ret_err)
 {
         struct pw_cuda_allocation allocation = { .kind = PW_CUDA_ALLOCATION_PINNED, .handle_kind = PW_CUDA_HANDLE_FD };
@@ -68,6 +97,8 @@ static enum pw_status find_device(struct pw_exec_device *device, struct pw_error
                 status = pw_cuda_check(device, driver->cuDeviceGet(&device->device, (int)device->params.ordinal), "a GPU", ret_err);
         if (status == PW_OK)
                 status = has_no_mps(device, ret_err);
+        if (status == PW_OK)
+                status = is_new_enough(device, ret_err);
         if (status == PW_OK)
                 status = needs(device, PW_CUDA_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "virtual memory", ret_err);
         if (status == PW_OK)
@@ -114,11 +145,11 @@ static enum pw_status open_memory(struct pw_exec_device *device, struct pw_error
         unsigned flags = PW_CUDA_HOST_ALLOC_PORTABLE | PW_CUDA_HOST_ALLOC_DEVICEMAP;
         enum pw_status status = pw_cuda_check(device,
                                               driver->cuMemHostAlloc((void **)&device->page, sizeof *device->page, flags),
-                                              "pinned memory", ret_err);
+                                              "pinned memory of the host", ret_err);
 
         if (status == PW_OK)
                 status = pw_cuda_check(device, driver->cuMemHostGetDevicePointer(&device->page_at, device->page, 0),
-                                       "pinned memory", ret_err);
+                                       "pinned memory of the host", ret_err);
         if (status == PW_OK)
                 memset(device->page, 0, sizeof *device->page);
         return status == PW_OK ? pw_cuda_stage_open(device, ret_err) : status;

@@ -57,6 +57,19 @@ void it_write_file(const char *path, const char *text)
         assert_int_equal(fclose(file), 0);
 }
 
+bool it_has_said(const struct it_host *host, const char *text)
+{
+        char line[1000];
+        bool has = false;
+        FILE *log = fopen(host->log, "re");
+
+        assert_non_null(log);
+        while (!has && fgets(line, sizeof line, log))
+                has = strstr(line, text);
+        fclose(log);
+        return has;
+}
+
 static void write_config(const struct it_host *host, const char *text, char path[128])
 {
         snprintf(path, 128, "%s/pathways.conf", host->folder);

@@ -18,6 +18,8 @@ int it_setup_small(void **state);
 void it_start(struct it_host *host, const char *const *args);
 /* A daemon that must not start; what it says last has each of the texts, separated by '|'. */
 void it_refuses_to_start(struct it_host *host, const char *const *args, const char *texts);
+/* One of the lines of its log has the text. */
+bool it_has_said(const struct it_host *host, const char *text);
 void it_write_file(const char *path, const char *text);
 /* A daemon that must start, with a configuration file of this text; and another text, which it is told to read. */
 void it_start_configured(struct it_host *host, const char *text);

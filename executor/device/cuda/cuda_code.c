@@ -85,6 +85,11 @@ static enum pw_status say_why(struct pw_exec_device *device, const struct pw_cod
                 return pw_error_set(ret_err, PW_BAD_MODULE,
                                     "code %s is for another GPU than device %u: build it with PTX for an older architecture",
                                     code->name, device->params.number);
+        if (result == PW_CUDA_UNSUPPORTED_PTX_VERSION)
+                return pw_error_set(ret_err, PW_BAD_MODULE,
+                                    "code %s is of a newer CUDA than the driver of device %u, %d.%d: build it with an older nvcc, "
+                                    "or install a newer driver%s%.600s", code->name, device->params.number,
+                                    device->driver->version / 1000, device->driver->version % 1000 / 10, log[0] ? ": " : "", log);
         return pw_error_set(ret_err, PW_BAD_MODULE, "code %s does not load on device %u: %s%s%.600s", code->name,
                             device->params.number, why.text, log[0] ? ": " : "", log);
 }

@@ -16,6 +16,7 @@
 
 #define PW_CUDA_LIBRARY "libcuda.so.1"
 #define PW_CUDA_VERSION_MIN 12000 /* of the driver: 1000 times the major number, 10 times the minor one */
+#define PW_CUDA_ARCHITECTURE_MIN 75 /* of GPUs: compute capability 7.5, as executor/device/cuda/peer.ptx says */
 
 /* X(name, number, true: sticks). After a result that sticks every call of the context gives it, until the process ends. */
 #define PW_CUDA_RESULT_MAP(X)                                                                                          \

@@ -12,18 +12,32 @@ static struct pw_cuda_location location_of(const struct pw_exec_device *device)
 
 /* --- arenas ------------------------------------------------------------------------------------------------------------------- */
 
+static enum pw_status making_failed(struct pw_exec_device *device, uint64_t bytes, enum pw_cuda_result result,
+                                    struct pw_error *ret_err)
+{
+        size_t free_bytes = 0, all = 0;
+
+        if (result != PW_CUDA_OUT_OF_MEMORY)
+                return pw_cuda_failed(device, result, "the memory of the device", ret_err);
+        (void)device->driver->cuMemGetInfo(&free_bytes, &all);
+        return pw_error_set(ret_err, PW_NO_SPACE, "GPU %u has too little free memory: %llu MiB for --device-memory, of %llu MiB "
+                                                  "%llu MiB are free: ask for less, or 0 for what there is",
+                            (unsigned)device->params.ordinal, (unsigned long long)bytes >> 20, (unsigned long long)all >> 20,
+                            (unsigned long long)free_bytes >> 20);
+}
+
 static enum pw_status cuda_make(struct pw_exec_device *device, uint64_t bytes, int *ret_fd, struct pw_error *ret_err)
 {
         struct pw_cuda_allocation allocation = { .kind = PW_CUDA_ALLOCATION_PINNED, .handle_kind = PW_CUDA_HANDLE_FD,
                                                  .location = location_of(device) };
         unsigned long long handle;
+        enum pw_cuda_result result;
         enum pw_status status;
 
         bytes = pw_round_up(bytes, device->granularity);
-        status = pw_cuda_check(device, device->driver->cuMemCreate(&handle, bytes, &allocation, 0),
-                               "the memory of the device, --device-memory", ret_err);
-        if (status != PW_OK)
-                return status;
+        result = device->driver->cuMemCreate(&handle, bytes, &allocation, 0);
+        if (result != PW_CUDA_SUCCESS)
+                return making_failed(device, bytes, result, ret_err);
         status = pw_cuda_check(device, device->driver->cuMemExportToShareableHandle(ret_fd, handle, PW_CUDA_HANDLE_FD, 0),
                                "a descriptor of the memory", ret_err);
         (void)device->driver->cuMemRelease(handle); /* it lives while the descriptor does */

@@ -13,10 +13,10 @@ enum pw_status pw_cuda_stage_open(struct pw_exec_device *device, struct pw_error
 
         status = pw_cuda_check(device, driver->cuMemHostAlloc((void **)&stage->memory, STAGE_BYTES,
                                                               PW_CUDA_HOST_ALLOC_PORTABLE | PW_CUDA_HOST_ALLOC_DEVICEMAP),
-                               "pinned memory", ret_err);
+                               "pinned memory of the host", ret_err);
         if (status == PW_OK)
-                status = pw_cuda_check(device, driver->cuMemHostGetDevicePointer(&stage->at, stage->memory, 0), "pinned memory",
-                                       ret_err);
+                status = pw_cuda_check(device, driver->cuMemHostGetDevicePointer(&stage->at, stage->memory, 0),
+                                       "pinned memory of the host", ret_err);
         for (uint32_t i = 0; i < PW_CUDA_PIECES && status == PW_OK; i++)
                 status = pw_cuda_check(device, driver->cuEventCreate(&stage->pieces[i].event, PW_CUDA_EVENT_BLOCKING_SYNC |
                                                                                                       PW_CUDA_EVENT_DISABLE_TIMING),

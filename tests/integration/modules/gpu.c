@@ -5,6 +5,7 @@
  *   trap    its kernel traps                            hang     its kernel never ends; its time limit is 300 ms
  *   refuse  says that it failed, before any launch      lost     names a kernel that is not there
  *   empty   writes nothing                              ahead    code for a GPU that is yet to come
+ *   newer   code of a compiler that is yet to come
  *   hostly  has no form for GPUs
  */
 #include "pathways_module.h"
@@ -13,7 +14,9 @@ static const char code[] =
 #include "tests/integration/modules/gpu.ptx.inc"
         ;
 static const char of_tomorrow[] = ".version 7.7\n.target sm_999\n.address_size 64\n.visible .entry gpu_later()\n{\nret;\n}\n";
-static const struct pw_code codes[] = { { "gpu", code, sizeof code }, { "tomorrow", of_tomorrow, sizeof of_tomorrow } };
+static const char of_a_newer[] = ".version 99.0\n.target sm_75\n.address_size 64\n.visible .entry gpu_newer()\n{\nret;\n}\n";
+static const struct pw_code codes[] = { { "gpu", code, sizeof code }, { "tomorrow", of_tomorrow, sizeof of_tomorrow },
+                                        { "newer", of_a_newer, sizeof of_a_newer } };
 static const char *const faults[] = { "the first fault", "the second fault" };
 
 static enum pw_status launch(struct pw_task *task, const char *of, const char *name, const void *const *args)
@@ -65,6 +68,7 @@ static enum pw_status trap(struct pw_task *task)
 static enum pw_status refuse(struct pw_task *task) { return pw_task_fail(task, "shard %u will not", task->shard); }
 static enum pw_status lost(struct pw_task *task) { return launch(task, "gpu", "gpu_nowhere", NULL); }
 static enum pw_status ahead(struct pw_task *task) { return launch(task, "tomorrow", "gpu_later", NULL); }
+static enum pw_status newer(struct pw_task *task) { return launch(task, "newer", "gpu_newer", NULL); }
 
 static enum pw_status empty(struct pw_task *task)
 {
@@ -75,5 +79,5 @@ static enum pw_status empty(struct pw_task *task)
 #define ON_GPU(function, ...)                                                                                          \
         { .name = #function, .cuda = (function), .shape = pw_shape_as_input_0, .faults = faults, .fault_count = 2, __VA_ARGS__ }
 PW_MODULE_WITH("gpu", codes, ON_GPU(fault), ON_GPU(unnamed), ON_GPU(spill), ON_GPU(beyond), ON_GPU(trap),
-               ON_GPU(hang, .time_limit_us = 300000), ON_GPU(refuse), ON_GPU(lost), ON_GPU(ahead), ON_GPU(empty),
+               ON_GPU(hang, .time_limit_us = 300000), ON_GPU(refuse), ON_GPU(lost), ON_GPU(ahead), ON_GPU(newer), ON_GPU(empty),
                { .name = "hostly", .run = empty, .shape = pw_shape_as_input_0 });

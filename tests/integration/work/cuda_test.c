@@ -7,6 +7,8 @@
 #include "base/memory.h"
 
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 
 static struct it_gpus gpus;
 
@@ -108,6 +110,7 @@ static void calls_that_go_wrong(void **state)
                 { "gpu/beyond", "gpu/beyond|h0:0|the device is lost", PW_OVERRUN },
                 { "gpu/lost", "gpu/lost|h0:0|no kernel gpu_nowhere", PW_BAD_MODULE },
                 { "gpu/ahead", "gpu/ahead|h0:0|tomorrow|older architecture", PW_BAD_MODULE },
+                { "gpu/newer", "gpu/newer|h0:0|newer is of a newer CUDA than the driver of device 0, 1|older nvcc", PW_BAD_MODULE },
                 { "gpu/trap", "gpu/trap|h0:0|LAUNCH_FAILED", PW_CRASHED },
                 { "gpu/hang", "gpu/hang|h0:0|300 ms", PW_TIME_LIMIT },
         };
@@ -155,7 +158,13 @@ static void hosts_without(void **state)
         static const struct { const char *devices, *conf, *texts; } cases[] = {
                 { "cuda@7", NULL, "there is no GPU 7 on this host: it has 4" },
                 { "cuda:1", "driver = 11000\n", "too old|11.0|12.0" },
-                { "cuda:1", "capacity = 4194304\n", "memory" },
+                { "cuda:1", "capacity = 4194304\n", "h0:0: GPU 0 has too little free memory: 8 MiB|of 4 MiB 4 MiB are free" },
+                { "cuda@2", "arch = 70\n", "h0:0: GPU 2 is too old: of architecture sm_70, needs sm_75" },
+                { "cuda:1", "fail = cuInit@1=100\n", "h0:0: the CUDA driver finds no GPU|/dev/nvidia*" },
+                { "cuda:1", "fail = cuMemHostAlloc@1=2\n", "h0:0: pinned memory of the host: |OUT_OF_MEMORY" },
+                { "cuda:1", "fail = cuMemHostAlloc@2=2\n", "h0:0: pinned memory of the host: |OUT_OF_MEMORY" },
+                { "cuda:1", "fail = cuDevicePrimaryCtxRetain@1=2\n", "h0:0: a context: |OUT_OF_MEMORY" },
+                { "cuda:1", "fail = cuMemCreate@1=801\n", "h0:0: the memory of the device: |NOT_SUPPORTED" },
                 { "cuda:1", "mps = 1\n", "GPU 0 is shared by MPS|nvidia-cuda-mps-control" },
         };
         struct it_host *host = *state;
@@ -169,9 +178,50 @@ static void hosts_without(void **state)
                 it_gpus_done(&gpus);
         }
         it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", "/nowhere/libcuda.so.1", "--host-memory",
-                                          "64MiB"), "/nowhere/libcuda.so.1");
+                                          "64MiB"), "/nowhere/libcuda.so.1|install the NVIDIA driver");
         it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", "/no where/libcuda.so.1", "--host-memory",
                                           "64MiB"), "/no where/libcuda.so.1");
+}
+
+/* The fake driver reads it in each process that is started from now on. */
+static void tell_driver(const char *line)
+{
+        char path[IT_GPUS_PATH];
+        FILE *file;
+
+        snprintf(path, sizeof path, "%s/fake_cuda.conf", gpus.folder);
+        file = fopen(path, "ae");
+        assert_non_null(file);
+        assert_true(fputs(line, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+}
+
+static bool is_tried_again(const struct pw_listing *devices, void *context)
+{
+        (void)context;
+        return it_number(devices, 0, "restarts") >= 3;
+}
+
+/* While the daemon runs: it says so, tries again, and its memory is there when the GPU is. */
+static void a_gpu_that_is_away(void **state)
+{
+        struct it_host *host;
+        struct pw_slice *slice;
+
+        if (it_gpus_given())
+                it_skip("only a fake GPU goes away when it is told to");
+        host = begin(state, "cuda@2", "1", NULL);
+        slice = slice_of(host, 1);
+        expect_alive(host, slice);
+        tell_driver("devices = 1\n");
+        assert_true(it_signal_executor(host, "h0:0", SIGKILL));
+        it_until(host->session, "devices", is_tried_again, NULL);
+        assert_true(it_has_said(host, "device cannot be opened device=h0:0 status=PW_NOT_FOUND reason=\"there is no GPU 2 on this "
+                                      "host: it has 1\""));
+        tell_driver("devices = 4\n");
+        expect_alive(host, slice);
+        pw_slice_close(slice);
+        end(host);
 }
 
 /* What the arenas of all devices have. */
@@ -198,6 +248,12 @@ static void as_much_as_there_is(void **state)
                 pw_slice_close(slice);
                 end(host);
         }
+        it_gpus_init(&gpus, NULL);
+        it_start(host, IT_ARGS("--devices", "cuda@0,0", "--cuda-driver", gpus.driver, "--host-memory", "64MiB", "--device-memory",
+                               "0", "--no-nccl"));
+        host->session = it_connect(host);
+        assert_int_equal(capacity_of(host), 966367641 / 2 & ~4095);
+        end(host);
         it_gpus_init(&gpus, "capacity = 536870912\n");
         it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", gpus.driver, "--device-memory", "0"),
                             "--device-memory 0|nothing is left");
@@ -212,6 +268,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(calls_that_go_wrong),
                                             IT_FOLDER_TEST(functions_without_a_form), IT_FOLDER_TEST(hosts_without),
+                                            IT_FOLDER_TEST(a_gpu_that_is_away),
                                             IT_FOLDER_TEST(as_much_as_there_is) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

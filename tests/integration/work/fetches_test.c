@@ -422,7 +422,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_FOLDER_TEST(who_waits_is_told), IT_FOLDER_TEST(all_wait_for_one_copy), IT_FOLDER_TEST(who_waited_ends),
-                IT_FOLDER_TEST(the_executor_ends), IT_FOLDER_TEST(a_shard_is_lost_behind_its_copy), IT_FOLDER_TEST(without_room_it_stays_where_it_is),
+                IT_FOLDER_TEST(the_executor_ends), IT_FOLDER_TEST(a_shard_is_lost_behind_its_copy),
+                IT_FOLDER_TEST(without_room_it_stays_where_it_is),
                 IT_FOLDER_TEST(names_keep_it_where_it_is), IT_FOLDER_TEST(it_is_moved),
                 IT_FOLDER_TEST(nothing_of_another_tenant_is_seen),
         };

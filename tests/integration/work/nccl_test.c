@@ -36,19 +36,6 @@ static void end(struct it_host *host)
         it_gpus_done(&gpus);
 }
 
-static bool has_said(const struct it_host *host, const char *text)
-{
-        char line[1000];
-        bool has = false;
-        FILE *log = fopen(host->log, "re");
-
-        assert_non_null(log);
-        while (!has && fgets(line, sizeof line, log))
-                has = strstr(line, text);
-        fclose(log);
-        return has;
-}
-
 /* What each device holds, through `function`, and summed `times` times. */
 static struct pw_program *reducer(struct it_host *host, struct pw_slice *slice, const char *function, uint32_t times)
 {
@@ -95,7 +82,6 @@ static void expect_sum(struct pw_future *result, double times)
 }
 
 static void expect_right(const struct scene *scene) { expect_sum(it_run_1(scene->program, scene->input), 4); }
-
 static void expect_fails(const struct scene *scene, enum pw_status status, const char *texts)
 {
         struct pw_future *result = it_run_1(scene->program, scene->input);
@@ -137,9 +123,9 @@ static void by_nccl(void **state)
 
 static void without_it(void **state)
 {
-        static const struct { const char *conf, *library, *said; } cases[] = {
-                { NULL, "/nowhere/libnccl.so.2", "/nowhere/libnccl.so.2" },
-                { "version = 22700\n", NULL, "too old: is 2.27, needs 2.28" },
+        static const struct { const char *conf, *library, *said, *advised; } cases[] = {
+                { NULL, "/nowhere/libnccl.so.2", "/nowhere/libnccl.so.2", "install NCCL 2.28 or newer" },
+                { "version = 22700\n", NULL, "too old: is 2.27, needs 2.28", "install a newer one" },
         };
 
         for (size_t i = 0; i < pw_array_count(cases); i++) {
@@ -148,7 +134,9 @@ static void without_it(void **state)
                 expect_right(&scene);
                 expect_right(&scene);
                 expect_way(&scene, "peer");
-                assert_true(has_said(scene.host, cases[i].said));
+                assert_true(it_has_said(scene.host, "no NCCL, GPUs read each other's memory device=0"));
+                assert_true(it_has_said(scene.host, cases[i].said));
+                assert_true(it_has_said(scene.host, cases[i].advised));
                 scene_end(&scene);
         }
 }
@@ -178,7 +166,7 @@ static void without_registered_memory(void **state)
 
         for (uint32_t i = 0; i < 3; i++)
                 expect_right(&scene);
-        assert_true(has_said(scene.host, "NCCL goes without registered memory"));
+        assert_true(it_has_said(scene.host, "NCCL goes without registered memory"));
         scene_end(&scene);
 }
 
@@ -212,7 +200,7 @@ static void no_communicator(void **state)
                 expect_fails(&scene, PW_SYSTEM, "making a communicator|ncclUnhandledCudaError");
         for (uint32_t i = 0; i < 3; i++)
                 expect_right(&scene);
-        assert_true(has_said(scene.host, "no communicator, GPUs read each other's memory from now on"));
+        assert_true(it_has_said(scene.host, "no communicator, GPUs read each other's memory from now on"));
         scene_end(&scene);
 }
 
@@ -502,8 +490,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IT_FOLDER_TEST(by_nccl),          IT_FOLDER_TEST(without_it),      IT_FOLDER_TEST(no_communicator),
-                IT_FOLDER_TEST(without_registered_memory), IT_FOLDER_TEST(sums_in_switches), IT_FOLDER_TEST(one_gpu_twice), IT_FOLDER_TEST(one_at_a_time),
-                IT_FOLDER_TEST(overlapping_sets), IT_FOLDER_TEST(a_member_without_a_value),
+                IT_FOLDER_TEST(without_registered_memory), IT_FOLDER_TEST(sums_in_switches), IT_FOLDER_TEST(one_gpu_twice),
+                IT_FOLDER_TEST(one_at_a_time),    IT_FOLDER_TEST(overlapping_sets), IT_FOLDER_TEST(a_member_without_a_value),
                 IT_FOLDER_TEST(killed_in_it),     IT_FOLDER_TEST(killed_before_it_began),
                 IT_FOLDER_TEST(killed_as_they_meet), IT_FOLDER_TEST(an_abort_that_hangs), IT_FOLDER_TEST(why_it_waits),
         };
