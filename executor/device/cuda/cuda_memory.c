@@ -149,7 +149,7 @@ static bool is_one_piece(const struct pw_box_move *move, uint64_t *ret_to, uint6
 }
 
 /* The first axis along which it can be halved, or the rank. */
-static uint32_t longest_axis(const struct pw_box *part)
+static uint32_t divisible_axis(const struct pw_box *part)
 {
         uint32_t axis = 0;
 
@@ -165,7 +165,7 @@ static enum pw_status in_halves(struct pw_exec_device *device, const struct pw_b
                                 struct pw_error *ret_err)
 {
         struct pw_box first = *move->part, second = *move->part;
-        uint32_t axis = longest_axis(move->part);
+        uint32_t axis = divisible_axis(move->part);
         struct pw_box_move half = *move;
         enum pw_status status;
 

@@ -90,6 +90,37 @@ static void loads_behind_each_other(void **state)
         end(host);
 }
 
+#define ROWS 3u
+#define COLUMNS 800002u
+
+/* What does not lie in one piece, and is more than the host gathers at once. */
+static void a_large_load_in_rows(void **state)
+{
+        struct it_host *host = begin(state, "cuda:2", NULL);
+        struct pw_slice *slice = it_slice(host->session, 2, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/rows");
+        struct pw_dims dims = PW_DIMS(1, ROWS, COLUMNS);
+        struct pw_value *value = pw_input(program, slice, PW_F64, dims, PW_SPLIT(2), 0);
+        struct pw_future *input = it_put_f64(host->session, dims, 1), *result;
+        const double *data;
+        struct pw_view view;
+
+        pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(value), PW_SPLIT(2)));
+        it_ok(pw_compile(program, IT_ERR));
+        result = it_run_1(program, input);
+        it_ok(pw_get(result, IT_LONG, &view, IT_ERR));
+        data = view.data;
+        for (uint32_t i = 0; i < ROWS * COLUMNS; i++)
+                if (data[i] != i + 1)
+                        fail_msg("element %u is %g", i, data[i]);
+        pw_view_done(&view);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        end(host);
+}
+
 /* The sender of a transfer is done with it, and the receiver is not; or the run is over. */
 struct halfway { struct pw_future *result; uint64_t run; char sender[16], receiver[16]; };
 
@@ -171,7 +202,7 @@ static void a_sender_that_ends_under_a_copy(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(loads_behind_each_other),
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(loads_behind_each_other), IT_FOLDER_TEST(a_large_load_in_rows),
                                             IT_FOLDER_TEST(a_sender_that_ends_under_a_copy) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
