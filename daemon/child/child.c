@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "daemon/child/arena.h"
 #include "daemon/child/child_board.h"
 #include "daemon/child/child_end.h"
@@ -298,6 +299,7 @@ void pw_child_up(struct pw_daemon *daemon, uint32_t device, const char *name)
         if (child->state != PW_CHILD_STARTING)
                 return;
         child->state = PW_CHILD_READY;
+        child->refused[0] = 0;
         snprintf(child->device_name, sizeof child->device_name, "%s", name);
         for (char *at = child->device_name; *at; at++)
                 *at = isprint((unsigned char)*at) ? *at : '?';
@@ -308,6 +310,7 @@ void pw_child_not_up(struct pw_daemon *daemon, uint32_t device, const struct pw_
 {
         pw_log(&daemon->log, PW_LOG_ERROR, "device cannot be opened device=h%u:%u status=%s reason=\"%s\"", daemon->host, device,
                pw_status_name(err->status), err->text);
+        pw_text_format(daemon->children.all[device].refused, sizeof daemon->children.all[device].refused, "%s", err->text);
         if (daemon->phase != PW_STARTING)
                 return; /* it is tried again */
         pw_error_set(&daemon->children.refused, err->status, "device h%u:%u: %s", daemon->host, device, err->text);

@@ -25,6 +25,7 @@ struct pw_child {
         bool waits;                 /* for next_start_us */
         uint64_t done_at_start;     /* gangs done when it started */
         char kill_reason[120];      /* why the daemon killed it; empty: it did not */
+        char refused[300]; /* why its device could not be opened the last time; empty: it could, or was not tried yet */
         char ended_how[160], ended_in[300]; /* the last one: "SIGSEGV", and the function that it was in; empty: none */
         uint64_t ended_run;         /* of that function */
         enum pw_status kill_status;

@@ -286,8 +286,8 @@ tests_conformance_launch_cost_test_SOURCES = tests/conformance/launch_cost_test.
 	 $(integration_sources)
 tests_conformance_launch_cost_test_LDADD = executor/libexecutor.la $(integration_libraries)
 integration_tests += tests/integration/work/cuda_test
-tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c $(integration_scene) \
-	$(integration_folder) $(integration_sources)
+tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c $(integration_scene) $(integration_folder) \
+	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_work_cuda_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/late_gpus_test
 tests_integration_work_late_gpus_test_SOURCES = tests/integration/work/late_gpus_test.c $(integration_scene) $(integration_folder) \

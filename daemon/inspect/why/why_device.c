@@ -21,7 +21,9 @@ static bool is_run_visible(const struct pw_chain *chain, uint64_t number)
 /* How its process ended the last time, and in what. */
 static void last_end(const struct pw_chain *chain, const struct pw_child *child, char *text, size_t text_bytes)
 {
-        if (!child->ended_in[0])
+        if (child->refused[0])
+                pw_text_format(text, text_bytes, "as its device cannot be opened: %s", child->refused);
+        else if (!child->ended_in[0])
                 pw_text_format(text, text_bytes, "the last time, %s, in no function: the log of pathwaysd has what it said",
                                child->ended_how);
         else if (!is_run_visible(chain, child->ended_run))

@@ -1,6 +1,7 @@
 /* Programs over GPUs, by the fake driver. */
 #include "tests/integration/folder.h"
 #include "tests/integration/gpus.h"
+#include "tests/integration/operator/chain.h"
 #include "tests/integration/scene.h"
 #include "tests/integration/trace.h"
 
@@ -218,6 +219,7 @@ static void a_gpu_that_is_away(void **state)
         it_until(host->session, "devices", is_tried_again, NULL);
         assert_true(it_has_said(host, "device cannot be opened device=h0:0 status=PW_NOT_FOUND reason=\"there is no GPU 2 on this "
                                       "host: it has 1\""));
+        it_chain_expect(host, "h0:0", "as its device cannot be opened: there is no GPU 2 on this host: it has 1");
         tell_driver("devices = 4\n");
         expect_alive(host, slice);
         pw_slice_close(slice);
