@@ -166,7 +166,8 @@ static void node_row(struct pw_lister *lister, const struct pw_program_row *row,
         indexes_text(image, node->waits, node->wait_count, text, sizeof text);
         pw_rows_text(rows, "waits", "%s", text);
         pw_rows_text(rows, "way", "%s", way_of(lister->daemon, row, node));
-        pw_rows_number(rows, "scratch", scratch);
+        if (scratch)
+                pw_rows_number(rows, "scratch", scratch);
         if (node->output_count) {
                 const struct pw_image_value *value = pw_image_value(image, PW_IMAGE_AT(image, uint32_t, node->outputs)[0]);
 

@@ -55,8 +55,8 @@ static void what_ran_is_listed(void **state)
                "program  name      nodes  inputs  results|      1  test/one      2       1        1        1 KiB     1 KiB     1  "
                "2 x 1\n", "programs");
         EXPECT(0,
-               "   0  load  load 0      0  -       0        -      block + 0\n   1  call  pw/nop      0  0       1        -      "
-               "result 0\n", "programs", "1");
+               "   0  load  load 0      0  -       0        -      -    block + 0        -\n"
+               "   1  call  pw/nop      0  0       1        -      -    result 0         -\n", "programs", "1");
         EXPECT(0, "run  program   client|  1  test/one  trials_test[|  done  |      2        2  ", "runs");
         EXPECT(0, "h0:0      1    1  test/one  0 load 0  done |h0:1      2    1  test/one  1 pw/nop  done ", "gangs");
         EXPECT(0,
