@@ -37,7 +37,7 @@ names      store/name/name_world_test             PW_NAME_SEEDS      100000
 clients    tests/integration/client/clients_test  PW_CLIENTS         10000
 comings    tests/integration/client/clients_test  PW_COMINGS         10000
 chains     tests/integration/work/lanes_test      PW_CHAINS          300
-overlaps   tests/integration/work/nccl_test       PW_OVERLAPS        10000
+overlaps   tests/integration/work/nccl_channels_test PW_OVERLAPS    10000
 puts       tests/integration/object/churn_test    PW_PUTS            100000000
 objects    tests/integration/object/churn_test    PW_OBJECTS         5000000
 rooms      tests/program/rooms_test               PW_ROOMS_PROGRAMS  10000

@@ -298,9 +298,13 @@ tests_integration_operator_gpu_facts_test_SOURCES = tests/integration/operator/g
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_scene) $(integration_folder) \
 	$(integration_sources)
 tests_integration_operator_gpu_facts_test_LDADD = $(integration_libraries)
-integration_tests += tests/integration/work/nccl_test
-tests_integration_work_nccl_test_SOURCES = tests/integration/work/nccl_test.c $(integration_scene) $(integration_folder) \
-	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
+integration_tests += tests/integration/work/nccl_test tests/integration/work/nccl_channels_test
+integration_nccl_scene = tests/integration/work/nccl_scene.c tests/integration/work/nccl_scene.h $(integration_scene) \
+	$(integration_folder) $(integration_sources)
+tests_integration_work_nccl_test_SOURCES = tests/integration/work/nccl_test.c tests/integration/operator/chain.c \
+	tests/integration/operator/chain.h $(integration_nccl_scene)
+tests_integration_work_nccl_channels_test_SOURCES = tests/integration/work/nccl_channels_test.c $(integration_nccl_scene)
+tests_integration_work_nccl_channels_test_LDADD = $(integration_libraries)
 tests_integration_work_nccl_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/scratch_test
 tests_integration_work_scratch_test_SOURCES = tests/integration/work/scratch_test.c $(integration_scene) $(integration_folder) \
