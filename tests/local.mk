@@ -26,9 +26,9 @@ hosts_sources = tests/world/hosts/clients.c tests/world/hosts/links.c tests/worl
 noinst_HEADERS += tests/world/client/claim.h tests/world/client/store.h tests/world/executor/gang.h tests/world/executor/kind.h tests/world/hosts/play.h tests/world/seeds.h tests/world/said/said.h tests/world/world.h
 EXTRA_DIST += tests/world/README.md
 world_tests = tests/world/admission_test tests/world/hosts/chain_test tests/world/hosts/given_up_test tests/world/hosts/hosts_test tests/world/hosts/reserved_test tests/world/hosts/hostile_test tests/world/hosts/asked_test tests/world/hosts/believed_test tests/world/waiting_test tests/world/check_test tests/world/ending_test    \
-	tests/world/message_test tests/world/said/origin_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test tests/world/policy_test \
+	tests/world/message_test tests/world/said/origin_test tests/world/order_test tests/world/loss_test tests/world/pipeline_test \
 	tests/world/refused_test tests/world/world_test
-check_PROGRAMS += $(world_tests)
+check_PROGRAMS += $(world_tests) tests/world/policy_test
 TESTS += $(world_tests)
 world_test_libs = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la base/libbase.la  $(CMOCKA_LIBS)
 tests_world_admission_test_SOURCES = tests/world/admission_test.c tests/world/admission.h $(world_sources)
