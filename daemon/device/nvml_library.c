@@ -35,6 +35,13 @@ static enum pw_status library_begin(struct pw_nvml_library *library, const char 
         return pw_error_set(ret_err, PW_SYSTEM, "%s: nvmlInit: %s", name, library->nvmlErrorString(result));
 }
 
+/* What dlerror() gave is freed by the next call, or as the thread ends, which may be after the process was asked what it leaks. */
+static void errors_forget(void)
+{
+        while (dlerror())
+                ;
+}
+
 enum pw_status pw_nvml_library_open(const char *name, struct pw_nvml_library **ret_library, struct pw_error *ret_err)
 {
         struct pw_nvml_library *library = calloc(1, sizeof *library);
@@ -48,12 +55,15 @@ enum pw_status pw_nvml_library_open(const char *name, struct pw_nvml_library **r
                 const char *why = dlerror();
 
                 free(library);
-                return pw_error_set(ret_err, PW_NOT_FOUND, "no NVML: %s", why ? why : name);
+                (void)pw_error_set(ret_err, PW_NOT_FOUND, "no NVML: %s", why ? why : name);
+                errors_forget();
+                return PW_NOT_FOUND;
         }
         status = library_begin(library, name, ret_err);
         if (status != PW_OK) {
                 dlclose(library->library);
                 free(library);
+                errors_forget();
                 return status;
         }
         *ret_library = library;
