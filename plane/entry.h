@@ -86,7 +86,7 @@ struct pw_entry {
         uint8_t dtype;
         uint8_t rank;
         uint8_t is_inline; /* the value lies in `body` */
-        uint8_t away;     /* enum pw_entry_away, believed in futures segments alone */
+        _Atomic uint8_t away; /* enum pw_entry_away, believed in futures segments alone */
         union {
                 uint8_t value[PW_INLINE_BYTES];
                 uint64_t dims[PW_ENTRY_DIMS];

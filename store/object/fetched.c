@@ -9,7 +9,9 @@ bool pw_fetched_is_away(const struct pw_object *object) { return object->apart &
 
 void pw_fetched_note(struct pw_store *store, struct pw_object *object, const struct pw_shard_list *list)
 {
+        struct pw_entry *entry = pw_object_entry(store, object);
         bool apart = false;
+        uint8_t where;
 
         for (uint32_t i = 0; i < list->shard_count; i++) {
                 struct pw_device_id device = list->shards[i].device;
@@ -18,7 +20,9 @@ void pw_fetched_note(struct pw_store *store, struct pw_object *object, const str
         }
         object->apart = apart;
         object->fetched = 0;
-        pw_object_entry(store, object)->away = apart ? PW_ENTRY_APART : PW_ENTRY_HERE;
+        where = apart ? PW_ENTRY_APART : PW_ENTRY_HERE;
+        if (entry->away != where) /* whoever has its id looks whether it is of another host */
+                entry->away = where;
 }
 
 bool pw_store_is_apart(struct pw_store *store, const struct pw_object *object)
