@@ -33,7 +33,8 @@ static bool hear(int socket, char *text, size_t text_bytes)
 }
 
 /* "0 85899345920", or another status and a sentence. */
-static enum pw_status found(const struct pw_spawned *spawned, uint32_t device, uint64_t *ret_bytes, struct pw_error *ret_err)
+static enum pw_status found(const struct pw_daemon *daemon, const struct pw_spawned *spawned, uint32_t device, uint64_t *ret_bytes,
+                            struct pw_error *ret_err)
 {
         char text[1000] = "", *rest;
         unsigned long said;
@@ -48,11 +49,12 @@ static enum pw_status found(const struct pw_spawned *spawned, uint32_t device, u
                 ;
         if (!heard)
                 return pw_error_set(ret_err, PW_SYSTEM,
-                                    "--device-memory 0: what device %u has was not said: its executor ended with %d", device,
-                                    status);
+                                    "--device-memory 0: what device h%u:%u has was not said: its executor ended with %d",
+                                    daemon->host, device, status);
         said = strtoul(text, &rest, 10);
         if (said)
-                return pw_error_set(ret_err, pw_status_told((uint32_t)said), "--device-memory 0: device %u:%s", device, rest);
+                return pw_error_set(ret_err, pw_status_told((uint32_t)said), "--device-memory 0: device h%u:%u:%s", daemon->host,
+                                    device, rest);
         *ret_bytes = strtoull(rest, NULL, 10);
         return PW_OK;
 }
@@ -76,7 +78,7 @@ static enum pw_status collect(struct pw_daemon *daemon, const struct pw_spawned 
         struct pw_error err;
 
         for (uint32_t i = 0; i < count; i++) {
-                enum pw_status next = found(&all[i], i, &bytes, status == PW_OK ? ret_err : &err);
+                enum pw_status next = found(daemon, &all[i], i, &bytes, status == PW_OK ? ret_err : &err);
 
                 status = status == PW_OK ? next : status;
                 least = next == PW_OK ? pw_min_u64(least, share(&daemon->settings, i, bytes)) : least;

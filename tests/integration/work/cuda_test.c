@@ -260,9 +260,9 @@ static void as_much_as_there_is(void **state)
         it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", gpus.driver, "--device-memory", "0"),
                             "--device-memory 0|nothing is left");
         it_refuses_to_start(host, IT_ARGS("--devices", "cuda@9", "--cuda-driver", gpus.driver, "--device-memory", "0"),
-                            "--device-memory 0: device 0: there is no GPU 9");
+                            "--device-memory 0: device h0:0: there is no GPU 9");
         it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1,cpu:1", "--cuda-driver", gpus.driver, "--device-memory", "0"),
-                            "device 1|kind cpu|give --device-memory a size");
+                            "device h0:1|kind cpu|give --device-memory a size");
         it_gpus_done(&gpus);
 }
 
