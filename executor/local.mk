@@ -4,7 +4,7 @@ executor_libexecutor_la_SOURCES = executor/arenas.c executor/attach.c executor/c
 	executor/collective/deadline.c executor/collective/kinds.c executor/collective/nccl.c \
 	executor/collective/nccl_library.c executor/collective/stream.c executor/describe.c executor/device/cpu.c \
 	executor/device/cuda.c executor/device/cuda/cuda_code.c executor/device/cuda/cuda_driver.c \
-	executor/device/cuda/cuda_memory.c executor/device/cuda/cuda_stage.c executor/device/cuda/cuda_watch.c \
+	executor/device/cuda/cuda_guard.c executor/device/cuda/cuda_memory.c executor/device/cuda/cuda_stage.c executor/device/cuda/cuda_watch.c \
 	executor/device/cuda/peer.c executor/device/emulated.c executor/device/hostly.c executor/device/kinds.c \
 	executor/device/memory_apart.c executor/device/memory_host.c executor/gang/fetch.c executor/gang/flight.c \
 	executor/gang/gang.c executor/gang/gang_move.c executor/gang/gang_call.c executor/gang/gang_fault.c \
@@ -15,7 +15,7 @@ executor_libexecutor_la_SOURCES = executor/arenas.c executor/attach.c executor/c
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl -lpthread
 noinst_HEADERS += executor/arenas.h executor/attach.h executor/collective/collective.h executor/collective/deadline.h executor/collective/kinds.h \
 	executor/collective/nccl_library.h executor/collective/stream.h executor/describe.h executor/device/cuda/cuda_driver.h \
-	executor/device/cuda/peer.h executor/device/cuda/peer_part.h executor/device/cuda_private.h executor/device/device.h \
+	executor/device/cuda/guard_rooms.h executor/device/cuda/peer.h executor/device/cuda/peer_part.h executor/device/cuda_private.h executor/device/device.h \
 	executor/device/guard.h executor/device/hostly.h executor/device/kinds.h executor/device/memory.h \
 	executor/device/memory_apart.h executor/gang/fetch.h executor/fixture_test.h executor/gang/flight.h executor/gang/gang.h \
 	executor/gang/gang_private.h executor/launch.h executor/program/module.h executor/program/program.h executor/program/run.h \

@@ -3,7 +3,6 @@
 #include "executor/device/kinds.h"
 
 #include "base/memory.h"
-#include "executor/device/cuda/peer.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -120,7 +119,6 @@ static enum pw_status find_device(struct pw_exec_device *device, struct pw_error
 
 static enum pw_status open_context(struct pw_exec_device *device, struct pw_error *ret_err)
 {
-        unsigned flags = PW_CUDA_EVENT_BLOCKING_SYNC | PW_CUDA_EVENT_DISABLE_TIMING;
         struct pw_cuda_driver *driver = device->driver;
         enum pw_status status;
 
@@ -135,7 +133,8 @@ static enum pw_status open_context(struct pw_exec_device *device, struct pw_erro
                 status = pw_cuda_check(device, driver->cuStreamCreate(&device->copies, PW_CUDA_STREAM_NON_BLOCKING), "a stream",
                                        ret_err);
         for (uint32_t i = 0; i < PW_CUDA_FLIGHTS && status == PW_OK; i++)
-                status = pw_cuda_check(device, driver->cuEventCreate(&device->flights[i].event, flags), "an event", ret_err);
+                status = pw_cuda_check(device, driver->cuEventCreate(&device->flights[i].event, PW_CUDA_EVENT_DISABLE_TIMING),
+                                       "an event", ret_err);
         return status;
 }
 
@@ -250,44 +249,30 @@ static struct pw_cuda_flight *flight_at(struct pw_exec_device *device, uint64_t 
         return &device->flights[number % PW_CUDA_FLIGHTS];
 }
 
-/* Of a call, what kernels write; and where that is for them. */
-static struct pw_cuda_words *words_of(struct pw_exec_device *device, uint64_t number)
+/* The last function ends here, and another call begins, or none. What goes wrong with what has been launched is nobody else's. */
+static enum pw_status end_last(struct pw_exec_device *device, const struct pw_device_call *begins, struct pw_error *ret_err)
 {
-        return &device->page->words[number % PW_CUDA_FLIGHTS];
+        uint64_t number = device->unended;
+        struct pw_cuda_flight *flight = flight_at(device, number);
+        enum pw_status status = pw_cuda_guards(device, number ? flight->call : NULL, number, begins, ret_err);
+
+        if (!number)
+                return status;
+        if (status == PW_OK)
+                status = pw_cuda_check(device, device->driver->cuEventRecord(flight->event, device->launches), "an event", ret_err);
+        if (status != PW_OK)
+                device->params.lost(device->params.context, ret_err->text);
+        device->unended = 0;
+        return PW_OK;
 }
 
-static unsigned long long words_at(const struct pw_exec_device *device, uint64_t number, size_t offset)
+/* Nothing comes behind it for now. */
+static void end_now(struct pw_exec_device *device)
 {
-        return device->page_at + offsetof(struct pw_cuda_page, words[number % PW_CUDA_FLIGHTS]) + offset;
-}
+        struct pw_error err;
 
-/* Four rooms at a time. `state`: where the states of the first of them are written; 0: they are set. */
-static enum pw_status guard_four(struct pw_exec_device *device, const struct pw_device_call *call, uint32_t first,
-                                 unsigned long long state, struct pw_error *ret_err)
-{
-        const struct pw_task *task = call->task;
-        unsigned long long ends[PW_PEER_GUARDED] = { 0 };
-        uint64_t words[] = { call->guard.words[0], call->guard.words[1] };
-        struct pw_peer_rests rests = { { 0 } };
-        void *args[] = { &ends[0], &ends[1], &ends[2], &ends[3], &rests, &words[0], &words[1], &state };
-
-        for (uint32_t i = 0; i < PW_PEER_GUARDED && first + i < pw_device_call_rooms(call); i++) {
-                ends[i] = (uintptr_t)task->outputs[first + i].data + task->outputs[first + i].bytes;
-                rests.bytes[i] = call->rests[first + i];
-        }
-        return pw_cuda_launch_own(device, state ? "pw_guard_check_4" : "pw_guard_set_4", (struct pw_cuda_grid){ 1, 32 }, args,
-                                  ret_err);
-}
-
-static enum pw_status guards(struct pw_exec_device *device, const struct pw_device_call *call, uint64_t number, bool looks,
-                             struct pw_error *ret_err)
-{
-        unsigned long long states = words_at(device, number, offsetof(struct pw_cuda_words, guards));
-        enum pw_status status = PW_OK;
-
-        for (uint32_t i = 0; i < pw_device_call_rooms(call) && status == PW_OK; i += PW_PEER_GUARDED)
-                status = guard_four(device, call, i, looks ? states + i * sizeof(uint32_t) : 0, ret_err);
-        return status;
+        if (device->unended && end_last(device, NULL, &err) != PW_OK)
+                device->params.lost(device->params.context, err.text);
 }
 
 static bool is_in_place(const struct pw_task *task, uint32_t output)
@@ -309,38 +294,45 @@ static enum pw_status zero_rooms(struct pw_exec_device *device, const struct pw_
         return status;
 }
 
-/* What the function launches lies between the guards; a function that says that it failed may have launched something. */
-static enum pw_status launch_between(struct pw_exec_device *device, struct pw_cuda_flight *flight, uint64_t number,
-                                     struct pw_error *ret_err)
+/* A function that says that it failed may have launched something. */
+static enum pw_status launch_function(struct pw_exec_device *device, struct pw_cuda_flight *flight, uint64_t number,
+                                      struct pw_error *ret_err)
 {
         const struct pw_device_call *call = flight->call;
-        enum pw_status status = call->zeroes ? zero_rooms(device, call, ret_err) : PW_OK;
+        enum pw_status status;
 
-        if (status == PW_OK)
-                status = guards(device, call, number, false, ret_err);
+        memset(pw_cuda_words(device, number), 0, sizeof(uint32_t) * (1 + pw_device_call_rooms(call)));
+        status = end_last(device, call, ret_err);
+        if (status == PW_OK && call->zeroes)
+                status = zero_rooms(device, call, ret_err);
         if (status != PW_OK)
                 return status;
         flight->task = *call->task;
         flight->task.services = &device->services;
         flight->task.stream = device->launches;
-        flight->task.fault = (uint32_t *)(uintptr_t)words_at(device, number, offsetof(struct pw_cuda_words, fault));
+        flight->task.fault = (uint32_t *)(uintptr_t)pw_cuda_words_at(device, number, offsetof(struct pw_cuda_words, fault));
         device->launching = call;
         flight->status = call->function->cuda(&flight->task);
         device->launching = NULL;
-        return guards(device, call, number, true, ret_err);
+        device->unended = number;
+        device->asked = false;
+        return PW_OK;
 }
 
-static enum pw_status mark_end(struct pw_exec_device *device, struct pw_cuda_flight *flight, uint64_t number,
-                               struct pw_error *ret_err)
+static enum pw_status launch_move(struct pw_exec_device *device, struct pw_cuda_flight *flight, uint64_t number,
+                                  struct pw_error *ret_err)
 {
         const struct pw_cuda_driver *driver = device->driver;
-        enum pw_status status = PW_OK;
+        enum pw_status status;
 
-        if (device->writes)
+        end_now(device);
+        status = flight->status = flight->call->move(flight->call);
+        if (status == PW_OK && device->writes)
                 status = pw_cuda_check(device, driver->cuStreamWriteValue64(device->launches, device->page_at, number, 0),
                                        "writing a number", ret_err);
-        return status == PW_OK ? pw_cuda_check(device, driver->cuEventRecord(flight->event, device->launches), "an event", ret_err)
-                               : status;
+        if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuEventRecord(flight->event, device->launches), "an event", ret_err);
+        return status;
 }
 
 static enum pw_status cuda_launch(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end)
@@ -354,14 +346,7 @@ static enum pw_status cuda_launch(struct pw_exec_device *device, const struct pw
         if (device->count == PW_CUDA_FLIGHTS)
                 return PW_LIMIT;
         flight->call = call;
-        if (call->move) {
-                status = flight->status = call->move(call);
-        } else {
-                memset(words_of(device, number), 0, sizeof(uint32_t) * (1 + pw_device_call_rooms(call)));
-                status = launch_between(device, flight, number, &err);
-        }
-        if (status == PW_OK)
-                status = mark_end(device, flight, number, &err);
+        status = call->move ? launch_move(device, flight, number, &err) : launch_function(device, flight, number, &err);
         if (status == PW_OK)
                 device->count++;
         else if (!call->move && call->task->error_text_bytes)
@@ -375,8 +360,10 @@ static bool has_ended(struct pw_exec_device *device, uint64_t number)
         enum pw_cuda_result result;
         struct pw_error err;
 
-        if (device->writes && __atomic_load_n(&device->page->progress, __ATOMIC_ACQUIRE) >= number)
+        if (__atomic_load_n(&device->page->progress, __ATOMIC_ACQUIRE) >= number)
                 return true;
+        if (device->unended == number)
+                return false;
         result = device->driver->cuEventQuery(flight_at(device, number)->event);
         if (result == PW_CUDA_NOT_READY)
                 return false;
@@ -388,7 +375,7 @@ static bool has_ended(struct pw_exec_device *device, uint64_t number)
 /* A word that says more than it can is what spoilt memory says. */
 static void look_at_words(struct pw_exec_device *device, uint64_t number, struct pw_device_end *end)
 {
-        const struct pw_cuda_words *words = words_of(device, number);
+        const struct pw_cuda_words *words = pw_cuda_words(device, number);
         const struct pw_device_call *call = flight_at(device, number)->call;
         uint32_t fault = words->fault;
 
@@ -408,8 +395,14 @@ static void look_at_words(struct pw_exec_device *device, uint64_t number, struct
 
 static bool cuda_done(struct pw_exec_device *device, struct pw_device_end *ret_end)
 {
-        if (!device->count || !has_ended(device, device->first))
+        if (!device->count)
                 return false;
+        if (!has_ended(device, device->first)) {
+                if (device->asked && device->unended == device->first)
+                        end_now(device);
+                device->asked = true; /* another call may come first */
+                return false;
+        }
         *ret_end = (struct pw_device_end){ flight_at(device, device->first)->status, PW_GUARD_WHOLE, 0 };
         if (!flight_at(device, device->first)->call->move)
                 look_at_words(device, device->first, ret_end);
@@ -422,6 +415,8 @@ static uint64_t cuda_next_ns(struct pw_exec_device *device)
 {
         if (!device->count)
                 return UINT64_MAX;
+        if (device->count < PW_CUDA_FLIGHTS || device->unended == device->first) /* else another call comes */
+                end_now(device);
         pw_cuda_watch(device, flight_at(device, device->first)->event);
         return PW_DEVICE_RINGS;
 }

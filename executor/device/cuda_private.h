@@ -1,8 +1,12 @@
 /* What the files of kind cuda share: one GPU, as its executor drives it.
  *
- * One launching thread, two streams of its own: what runs in order is launched on one, values are copied out on the other. A call
- * is: guards set, what the function launches, guards looked at, a number written where the host sees it, an event. What kernels
- * say of a call, a fault and the guards, they write into memory of the host that is pinned, where the call has a slot.
+ * One launching thread, two streams of its own: what runs in order is launched on one, values are copied out on the other. Between
+ * two functions runs one kernel (guard.cu): it looks at the guards of the one that has ended, writes its number where the host sees
+ * it, and sets those of the next; behind the last function it is launched when nothing else comes. What kernels say of a call, a
+ * fault and the guards, they write into memory of the host that is pinned, where the call has a slot.
+ *
+ * Measured on an H100: an event that nobody sleeps for costs the device nothing, a number written by the stream, a kernel, and an
+ * event that wakes the processor 2 us each, and a launch 3 us of the processor. So it is a third stream that wakes (cuda_watch.c).
  *
  * After a result that sticks nothing more can be done with the device: the process ends, and says in its board what it was.
  */
@@ -25,17 +29,20 @@ struct pw_cuda_page { _Alignas(64) uint64_t progress; _Alignas(64) struct pw_cud
 
 struct pw_cuda_flight {
         const struct pw_device_call *call;
-        struct CUevent_st *event;
+        struct CUevent_st *event; /* its end */
         enum pw_status status; /* of the function, when it launched */
         struct pw_task task;   /* that it was given */
 };
 
-/* Who waits for an event while the launching thread sleeps for other reasons, and rings it then. */
+/* Who waits for an event while the launching thread sleeps for other reasons, and rings it then. Events of flights wake nobody:
+ * a stream of its own waits for them, and then records one that does. */
 struct pw_cuda_watch {
         pthread_t thread;
         pthread_mutex_t lock;
         pthread_cond_t changed;
-        struct CUevent_st *event; /* NULL: none */
+        struct CUstream_st *stream;
+        struct CUevent_st *bell;
+        struct CUevent_st *event; /* that it is to wait for; NULL: none */
         bool runs, ends;
 };
 
@@ -59,11 +66,13 @@ struct pw_exec_device {
         int device;                /* the driver's */
         struct CUctx_st *context;
         struct CUstream_st *launches, *copies;
-        bool writes;               /* streams write numbers; else events alone say what has ended */
+        bool writes;               /* streams write numbers; else events alone say what was moved */
         struct pw_cuda_page *page;
         unsigned long long page_at; /* for the device */
         uint64_t first, count;     /* flights: their numbers count from 1 on */
         struct pw_cuda_flight flights[PW_CUDA_FLIGHTS];
+        uint64_t unended;          /* the last one, whose end is not launched yet; 0: none is without */
+        bool asked;                /* whether it has ended, since it was launched */
         const struct pw_device_call *launching; /* whose function is launching now; NULL: none */
         struct pw_cuda_watch watch;
         struct pw_cuda_code *code;
@@ -90,12 +99,27 @@ PW_MUST_CHECK enum pw_status pw_cuda_kernel(struct pw_exec_device *device, const
                                             struct CUfunc_st **ret_function, struct pw_error *ret_err);
 /* Launch one of the executor's own. */
 struct pw_cuda_grid { uint32_t blocks, threads; };
-PW_MUST_CHECK enum pw_status pw_cuda_launch_own(struct pw_exec_device *device, const char *name, struct pw_cuda_grid grid,
-                                                void **args, struct pw_error *ret_err);
+PW_MUST_CHECK enum pw_status pw_cuda_launch_own(struct pw_exec_device *device, const struct pw_cuda_kernel_of *of,
+                                                struct pw_cuda_grid grid, void **args, struct pw_error *ret_err);
 /* The services of a function. sleep_us does nothing: kernels take time. */
 void pw_cuda_service_sleep(struct pw_task *task, uint64_t us);
 enum pw_status pw_cuda_service_launch(struct pw_task *task, const struct pw_kernel *kernel);
 enum pw_status pw_cuda_service_copy(struct pw_task *task, void *to, const void *from, uint64_t bytes);
+
+/* cuda_guard.c */
+/* What kernels write of flight `number`. */
+static inline struct pw_cuda_words *pw_cuda_words(struct pw_exec_device *device, uint64_t number)
+{
+        return &device->page->words[number % PW_CUDA_FLIGHTS];
+}
+/* The same, for the device: what is `offset` bytes into it. */
+static inline unsigned long long pw_cuda_words_at(const struct pw_exec_device *device, uint64_t number, size_t offset)
+{
+        return device->page_at + offsetof(struct pw_cuda_page, words[number % PW_CUDA_FLIGHTS]) + offset;
+}
+/* Launch what comes between two functions: `ended`, flight `number`, is over then, and `begins` has its guards. NULL: none. */
+PW_MUST_CHECK enum pw_status pw_cuda_guards(struct pw_exec_device *device, const struct pw_device_call *ended, uint64_t number,
+                                            const struct pw_device_call *begins, struct pw_error *ret_err);
 
 /* cuda_watch.c */
 enum pw_status pw_cuda_watch_open(struct pw_exec_device *device, struct pw_error *ret_err);

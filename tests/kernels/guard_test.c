@@ -1,5 +1,5 @@
-/* The kernels that guard outputs, held against executor/device/guard.h. */
-#include "executor/device/cuda/peer.h"
+/* The kernel that guards outputs, held against executor/device/guard.h. */
+#include "executor/device/cuda/guard_rooms.h"
 #include "executor/device/guard.h"
 #include "tests/kernels/kernels.h"
 
@@ -13,11 +13,51 @@
 
 static const struct pw_guard_key key = { { 3, 4 } };
 
+/* Up to four rooms of each of two gangs. */
+struct turn {
+        uint8_t *ends[2 * PW_GUARD_ROOMS];
+        uint32_t *states;
+        uint64_t *progress, number;
+        struct pw_guard_turn rooms;
+};
+
+static void launch(struct turn *turn, uint32_t threads)
+{
+        const void *args[2 * PW_GUARD_ROOMS + 4];
+
+        for (uint32_t i = 0; i < 2 * PW_GUARD_ROOMS; i++)
+                args[i] = &turn->ends[i];
+        args[8] = &turn->states;
+        args[9] = &turn->progress;
+        args[10] = &turn->number;
+        args[11] = &turn->rooms;
+        kernels_launch("pw_guard_turn", args, 1, threads);
+}
+
+static void room_add(struct turn *turn, uint32_t at, const struct pw_guard *guard, uint8_t *end, uint64_t rest)
+{
+        struct pw_guard_rooms *rooms = at < PW_GUARD_ROOMS ? &turn->rooms.ended : &turn->rooms.begins;
+
+        memcpy(rooms->words, guard, sizeof *guard);
+        turn->ends[at] = end;
+        rooms->rests[at % PW_GUARD_ROOMS] = rest;
+}
+
+static void set(const struct pw_guard *guard, uint8_t *end, uint64_t rest, uint32_t threads)
+{
+        struct turn turn = { .number = 0 };
+
+        room_add(&turn, PW_GUARD_ROOMS, guard, end, rest);
+        launch(&turn, threads);
+}
+
 static uint32_t check(const struct pw_guard *guard, uint8_t *end, uint64_t rest, uint32_t threads)
 {
-        uint32_t word = 0, *state = &word;
+        uint32_t word = 0;
+        struct turn turn = { .states = &word };
 
-        kernels_launch("pw_guard_check", (const void *[]){ &end, &rest, &guard->words[0], &guard->words[1], &state }, 1, threads);
+        room_add(&turn, 0, guard, end, rest);
+        launch(&turn, threads);
         return word;
 }
 
@@ -29,11 +69,11 @@ static void test_each_byte(void **state)
 
         for (uint64_t rest = PW_ROOM_GUARD; rest < 5 * PW_ROOM_GUARD; rest++) {
                 uint8_t want[128], room[128], *end = room + BEFORE;
-                uint32_t threads = 1 + (uint32_t)rest % 40;
+                uint32_t threads = 1 + (uint32_t)rest % 32;
                 memset(want, 0xaa, sizeof want);
                 memset(room, 0xaa, sizeof room);
                 pw_guard_set(&guard, want + BEFORE, rest);
-                kernels_launch("pw_guard_set", (const void *[]){ &end, &rest, &guard.words[0], &guard.words[1] }, 1, threads);
+                set(&guard, end, rest, threads);
                 assert_memory_equal(room, want, sizeof room);
                 assert_int_equal(check(&guard, end, rest, threads), PW_GUARD_WHOLE);
                 for (uint64_t at = 0; at < rest; at++) {
@@ -46,52 +86,79 @@ static void test_each_byte(void **state)
         }
 }
 
-/* A word that says more already keeps it. */
-static void test_the_larger_one_stays(void **state)
+/* A word that says more already keeps it; progress is written where there is a number. */
+static void test_words(void **state)
 {
         const struct pw_guard guard = pw_guard_make(&key, 9);
-        uint8_t room[64], *end = room;
-        uint64_t rest = sizeof room;
-        uint32_t word = PW_GUARD_PASSED, *at = &word;
+        uint8_t room[64];
+        uint32_t word = PW_GUARD_PASSED;
+        uint64_t progress = 7;
+        struct turn turn = { .states = &word, .progress = &progress };
         (void)state;
 
-        pw_guard_set(&guard, room, rest);
+        pw_guard_set(&guard, room, sizeof room);
         room[0] ^= 1;
-        kernels_launch("pw_guard_check", (const void *[]){ &end, &rest, &guard.words[0], &guard.words[1], &at }, 1, 32);
+        room_add(&turn, 0, &guard, room, sizeof room);
+        launch(&turn, 32);
         assert_int_equal(word, PW_GUARD_PASSED);
+        assert_int_equal(progress, 7);
+        turn.number = 8;
+        launch(&turn, 32);
+        assert_int_equal(progress, 8);
 }
 
 /* Up to four at once; where the rest is 0 there is none, whatever its address. */
 static void test_four(void **state)
 {
-        static const struct pw_peer_rests all = { { 16, 40, 64, 33 } };
+        static const uint64_t rests[PW_GUARD_ROOMS] = { 16, 40, 64, 33 };
         const struct pw_guard guard = pw_guard_make(&key, 10);
         (void)state;
 
         for (uint32_t there = 0; there < 16; there++) {
-                uint8_t rooms[PW_PEER_GUARDED][64], want[PW_PEER_GUARDED][64], *ends[PW_PEER_GUARDED];
-                uint32_t words[PW_PEER_GUARDED] = { 0 }, *states = words;
-                struct pw_peer_rests rests = all;
+                uint8_t rooms[PW_GUARD_ROOMS][64], want[PW_GUARD_ROOMS][64];
+                uint32_t words[PW_GUARD_ROOMS] = { 0 };
+                struct turn sets = { .number = 0 }, looks = { .states = words };
                 memset(rooms, 0xaa, sizeof rooms);
                 memset(want, 0xaa, sizeof want);
-                for (uint32_t i = 0; i < PW_PEER_GUARDED; i++) {
-                        ends[i] = there >> i & 1 ? rooms[i] : NULL;
-                        if (ends[i])
-                                pw_guard_set(&guard, want[i], rests.bytes[i]);
-                        else
-                                rests.bytes[i] = 0;
+                for (uint32_t i = 0; i < PW_GUARD_ROOMS; i++) {
+                        if (!(there >> i & 1))
+                                continue;
+                        pw_guard_set(&guard, want[i], rests[i]);
+                        room_add(&sets, PW_GUARD_ROOMS + i, &guard, rooms[i], rests[i]);
+                        room_add(&looks, i, &guard, rooms[i], rests[i]);
                 }
-                const void *args[] = { &ends[0], &ends[1], &ends[2], &ends[3], &rests, &guard.words[0], &guard.words[1], &states };
-                kernels_launch("pw_guard_set_4", args, 1, 32);
+                launch(&sets, 32);
                 assert_memory_equal(rooms, want, sizeof rooms);
                 rooms[1][5] ^= 1;
                 rooms[2][63] ^= 1;
-                kernels_launch("pw_guard_check_4", args, 1, 32);
+                launch(&looks, 32);
                 assert_int_equal(words[0], PW_GUARD_WHOLE);
                 assert_int_equal(words[1], there & 2 ? PW_GUARD_TOUCHED : PW_GUARD_WHOLE);
                 assert_int_equal(words[2], there & 4 ? PW_GUARD_PASSED : PW_GUARD_WHOLE);
                 assert_int_equal(words[3], PW_GUARD_WHOLE);
         }
+}
+
+/* A room that the next gang writes, too: what was there is looked at before it is set. */
+static void test_the_same_room(void **state)
+{
+        const struct pw_guard first = pw_guard_make(&key, 12), second = pw_guard_make(&key, 13);
+        uint8_t room[64];
+        uint32_t words[PW_GUARD_ROOMS];
+        (void)state;
+
+        for (uint32_t touched = 0; touched < 2; touched++)
+                for (uint32_t threads = 1; threads <= 32; threads++) {
+                        struct turn turn = { .states = words };
+                        memset(words, 0, sizeof words);
+                        pw_guard_set(&first, room, sizeof room);
+                        room[3] ^= touched;
+                        room_add(&turn, 2, &first, room, sizeof room);
+                        room_add(&turn, PW_GUARD_ROOMS, &second, room, sizeof room);
+                        launch(&turn, threads);
+                        assert_int_equal(words[2], touched ? PW_GUARD_TOUCHED : PW_GUARD_WHOLE);
+                        assert_int_equal(pw_guard_check(&second, room, sizeof room), PW_GUARD_WHOLE);
+                }
 }
 
 static uint8_t memory[64];
@@ -101,19 +168,20 @@ static void *memory_at(unsigned long long address) { return memory + (address - 
 static void test_addresses(void **state)
 {
         const struct pw_guard guard = pw_guard_make(&key, 11);
-        uint64_t end = 0x7000 + BEFORE, rest = sizeof memory - BEFORE;
+        uint64_t rest = sizeof memory - BEFORE;
         (void)state;
 
         kernels_addresses(memory_at);
-        kernels_launch("pw_guard_set", (const void *[]){ &end, &rest, &guard.words[0], &guard.words[1] }, 1, 32);
+        set(&guard, (uint8_t *)(uintptr_t)(0x7000 + BEFORE), rest, 32);
         kernels_addresses(NULL);
         assert_int_equal(pw_guard_check(&guard, memory + BEFORE, rest), PW_GUARD_WHOLE);
 }
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_byte), cmocka_unit_test(test_the_larger_one_stays),
-                                            cmocka_unit_test(test_four), cmocka_unit_test(test_addresses) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_byte), cmocka_unit_test(test_words),
+                                            cmocka_unit_test(test_four), cmocka_unit_test(test_the_same_room),
+                                            cmocka_unit_test(test_addresses) };
 
         kernels_open("libpw_fake_kernels.so");
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 # tests/kernels: kernels on the processor. Of each .cu the shim makes functions, in libraries that tests load: those of the product and
 # those of each example. Where there is no C++ compiler there are none, and the tests that need them are skipped.
 # What nvcc makes of a .cu lies beside it, as PTX; `make ptx` makes it again.
-cuda_headers = base/anywhere.h base/half.h executor/collective/elements.cuh executor/device/cuda/peer_part.h executor/modules/numbers.h libclient/pathways_cuda.h \
+cuda_headers = base/anywhere.h base/half.h executor/collective/elements.cuh executor/device/cuda/guard_rooms.h executor/device/cuda/peer_part.h executor/modules/numbers.h libclient/pathways_cuda.h \
 	tests/kernels/cuda_shim.h
-cuda_product = executor/device/cuda/peer.cu executor/modules/pw.cu
+cuda_product = executor/device/cuda/guard.cu executor/device/cuda/peer.cu executor/modules/pw.cu
 cuda_sources = $(cuda_product) examples/digits/digits.cu examples/tensor/tensor.cu $(cuda_tested)
 cuda_tested = tests/gpu/kernels.cu tests/integration/modules/gpu.cu tests/integration/modules/parts.cu
 cuda_libraries = tests/kernels/libpw_fake_kernels.so tests/kernels/libdigits_fake_kernels.so \

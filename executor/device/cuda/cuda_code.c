@@ -4,7 +4,6 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/table.h"
-#include "executor/device/cuda/peer.h"
 
 #include <string.h>
 
@@ -222,18 +221,17 @@ void pw_cuda_code_close(struct pw_exec_device *device)
 
 /* --- launches ----------------------------------------------------------------------------------------------------------------- */
 
-enum pw_status pw_cuda_launch_own(struct pw_exec_device *device, const char *name, struct pw_cuda_grid grid, void **args,
-                                  struct pw_error *ret_err)
+enum pw_status pw_cuda_launch_own(struct pw_exec_device *device, const struct pw_cuda_kernel_of *of, struct pw_cuda_grid grid,
+                                  void **args, struct pw_error *ret_err)
 {
-        struct pw_cuda_kernel_of of = { 0, &pw_peer_code, name };
         struct CUfunc_st *function;
-        enum pw_status status = pw_cuda_kernel(device, &of, &function, ret_err);
+        enum pw_status status = pw_cuda_kernel(device, of, &function, ret_err);
 
         if (status != PW_OK)
                 return status;
         return pw_cuda_check(device, device->driver->cuLaunchKernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0,
                                                                     device->launches, args, NULL),
-                             name, ret_err);
+                             of->name, ret_err);
 }
 
 static const struct pw_code *code_of(const struct pw_device_call *call, const char *name)

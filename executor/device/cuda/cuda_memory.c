@@ -134,7 +134,7 @@ static enum pw_status launch_box(struct pw_exec_device *device, const struct pw_
 
         pw_peer_part_init(&part, move->to_box, move->from_box, move->part);
         grid = (struct pw_cuda_grid){ pw_peer_blocks(&part, pw_dtype_bytes(move->dtype)), PW_PEER_BLOCK };
-        return pw_cuda_launch_own(device, kernel, grid, args, ret_err);
+        return pw_cuda_launch_own(device, &(struct pw_cuda_kernel_of){ 0, &pw_peer_code, kernel }, grid, args, ret_err);
 }
 
 /* The part lies in one piece in both: where in each. */

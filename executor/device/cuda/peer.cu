@@ -1,6 +1,5 @@
 /* A GPU moves a part of one array into another, in its own memory or in that of a GPU beside it, and reduces on the way; parts are
- * as peer_part.h says. One kernel per size of an element copies, one per dtype and op reduces. The guards of outputs too are set
- * and checked here, as executor/device/guard.h says.
+ * as peer_part.h says. One kernel per size of an element copies, one per dtype and op reduces.
  *
  * Where both arrays allow it 16 bytes are moved at a time.
  */
@@ -138,68 +137,3 @@ DEFINE_ALL(f16, uint16_t, pw_f16_to_float, pw_f16_from_float)
 DEFINE_ALL(bf16, uint16_t, pw_bf16_to_float, pw_bf16_from_float)
 DEFINE_ALL(f32, float, SAME, SAME)
 DEFINE_ALL(f64, double, SAME, SAME)
-
-/* --- guards ----------------------------------------------------------------------------------------------------------------- */
-
-/* A guard is 16 bytes right behind an output and 16 at the end of its room, `rest` bytes behind it; where they overlap, the latter
- * is whole. Place i of 32 is a byte of it: UINT64_MAX where that is the latter's. */
-#define GUARD 16u
-static __device__ __forceinline__ uint64_t guard_place(uint64_t i, uint64_t rest)
-{
-        if (i >= GUARD)
-                return rest - 2 * GUARD + i;
-        return i < rest - GUARD ? i : UINT64_MAX;
-}
-static __device__ __forceinline__ uint8_t guard_byte(uint64_t i, uint64_t first, uint64_t second)
-{
-        return (uint8_t)((i & 8 ? second : first) >> 8 * (i & 7));
-}
-
-static __device__ void set_guard(uint8_t *end, uint64_t rest, uint64_t first, uint64_t second)
-{
-        for (uint64_t i = pw_thread(); i < 2 * GUARD && rest >= GUARD; i += pw_thread_count())
-                if (guard_place(i, rest) != UINT64_MAX)
-                        end[guard_place(i, rest)] = guard_byte(i, first, second);
-}
-
-/* enum pw_guard_state: 0 whole, 1 touched, 2 passed. */
-static __device__ void check_guard(const uint8_t *end, uint64_t rest, uint64_t first, uint64_t second, uint32_t *state)
-{
-        for (uint64_t i = pw_thread(); i < 2 * GUARD && rest >= GUARD; i += pw_thread_count())
-                if (guard_place(i, rest) != UINT64_MAX && end[guard_place(i, rest)] != guard_byte(i, first, second))
-                        atomicMax(state, i >= GUARD ? 2u : 1u);
-}
-
-extern "C" __global__ void pw_guard_set(uint8_t *end, uint64_t rest, uint64_t first, uint64_t second)
-{
-        set_guard(end, rest, first, second);
-}
-PW_KERNEL(pw_guard_set)
-
-extern "C" __global__ void pw_guard_check(const uint8_t *end, uint64_t rest, uint64_t first, uint64_t second, uint32_t *state)
-{
-        check_guard(end, rest, first, second, state);
-}
-PW_KERNEL(pw_guard_check)
-
-extern "C" __global__ void pw_guard_set_4(uint8_t *a, uint8_t *b, uint8_t *c, uint8_t *d,
-                                          const __grid_constant__ struct pw_peer_rests rests, uint64_t first, uint64_t second)
-{
-        set_guard(a, rests.bytes[0], first, second);
-        set_guard(b, rests.bytes[1], first, second);
-        set_guard(c, rests.bytes[2], first, second);
-        set_guard(d, rests.bytes[3], first, second);
-}
-PW_KERNEL(pw_guard_set_4)
-
-/* states[i] is that of output i. */
-extern "C" __global__ void pw_guard_check_4(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d,
-                                            const __grid_constant__ struct pw_peer_rests rests, uint64_t first, uint64_t second,
-                                            uint32_t *states)
-{
-        check_guard(a, rests.bytes[0], first, second, states);
-        check_guard(b, rests.bytes[1], first, second, states + 1);
-        check_guard(c, rests.bytes[2], first, second, states + 2);
-        check_guard(d, rests.bytes[3], first, second, states + 3);
-}
-PW_KERNEL(pw_guard_check_4)

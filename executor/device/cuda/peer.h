@@ -1,14 +1,6 @@
 /* The kernels of peer.cu: a GPU moves a part of one array into another as pw_box_copy() and pw_box_reduce() do it in this process,
  * with the same bits. Their arguments: to, from (addresses of the GPU, where the arrays begin), struct pw_peer_part by value.
  *
- * And those of the guards of outputs (executor/device/guard.h), for pw_guard_set() and pw_guard_check() there; arguments:
- *
- *         pw_guard_set      end, rest, words[0], words[1]          pw_guard_set_4      4 ends, rests, words[0], words[1]
- *         pw_guard_check    the same, state                        pw_guard_check_4    the same, states
- *
- * where `rests` is a struct pw_peer_rests by value, `state` the address of a word, `states` that of as many: each becomes the
- * larger of what it was and enum pw_guard_state. 32 threads are enough.
- *
  * A launch is along the first axis, of any number of threads.
  */
 #ifndef PW_EXECUTOR_PEER_H

@@ -1,5 +1,5 @@
-/* What the kernels of peer.cu take besides addresses: of those that move a part of one array into another, the part; of those that
- * guard several outputs, the room behind each. For the kernels too, so it knows no header of ours.
+/* What the kernels of peer.cu take besides addresses: the part of one array that is moved into another. For the kernels too, so it
+ * knows no header of ours.
  */
 #ifndef PW_EXECUTOR_PEER_PART_H
 #define PW_EXECUTOR_PEER_PART_H
@@ -16,8 +16,5 @@ struct pw_peer_part {
         uint32_t grain;              /* 1, 2, 4, 8 or 16: divides row_elements and all steps */
         uint64_t size[PW_PEER_RANK], to_step[PW_PEER_RANK], from_step[PW_PEER_RANK];
 };
-
-#define PW_PEER_GUARDED 4 /* outputs of one launch of pw_guard_set_4 or pw_guard_check_4 */
-struct pw_peer_rests { uint64_t bytes[PW_PEER_GUARDED]; }; /* behind each output, in its room; 0: there is no such output */
 
 #endif
