@@ -1,5 +1,6 @@
 /* What a call on a GPU costs its host: calls of the driver, none that blocks, no memory of the heap, and how long. The figures are
- * printed; the device is that of the fake driver, so they say nothing of a real one's.
+ * printed; the device is that of the fake driver, so they say nothing of a real one's. And that what comes between two calls spoils
+ * nothing of either.
  */
 #include "base/memory.h"
 #include "executor/device/cuda/cuda_driver.h"
@@ -22,7 +23,7 @@
 #include <unistd.h>
 
 #define ARENA_BYTES (UINT64_C(4) << 20)
-#define CALLS_MOST 6u
+#define CALLS_MOST 3u
 #define CALLS 64u
 
 static struct it_gpus gpus;
@@ -112,42 +113,66 @@ static struct pw_device_end await(const struct pw_device_kind *kind, struct pw_e
         return end;
 }
 
-static void test_cost(void **state)
-{
-        const struct pw_device_kind *kind = pw_device_kind("cuda");
-        struct pw_device_params params = { .ring = no_ring, .lost = lost };
+struct site {
+        const struct pw_device_kind *kind;
         const struct pw_device_memory *memory;
         struct pw_exec_device *device;
-        static struct call calls[CALLS];
-        const double factor = 3;
-        uint64_t before, blocked, heap, took_ns;
-        struct pw_error err;
-        uint8_t *base;
-        void *library;
         int fd;
+        uint8_t *base;
+};
 
-        (void)state;
+static void site_open(struct site *site)
+{
+        struct pw_device_params params = { .ring = no_ring, .lost = lost };
+        struct pw_error err;
+        void *library;
+
+        site->kind = pw_device_kind("cuda");
         snprintf(params.library, sizeof params.library, "%s", gpus.driver);
-        if (kind->open(&params, &device, &err) != PW_OK)
+        if (site->kind->open(&params, &site->device, &err) != PW_OK)
                 fail_msg("%s", err.text);
         library = dlopen(gpus.driver, RTLD_NOW | RTLD_NOLOAD);
         *(void **)&calls_of = dlsym(library, "fake_cuda_calls");
         assert_non_null(calls_of);
-        memory = kind->memory(device);
-        assert_int_equal(memory->make(device, ARENA_BYTES, &fd, &err), PW_OK);
-        assert_int_equal(memory->map(device, &(struct pw_arena){ fd, true, ARENA_BYTES }, &base, &err), PW_OK);
-        make_call(&calls[0], base, &factor); /* the first time of its code */
-        assert_int_equal(kind->launch(device, &calls[0].call, NULL), PW_OK);
-        assert_int_equal(await(kind, device).status, PW_OK);
+        site->memory = site->kind->memory(site->device);
+        assert_int_equal(site->memory->make(site->device, ARENA_BYTES, &site->fd, &err), PW_OK);
+        assert_int_equal(site->memory->map(site->device, &(struct pw_arena){ site->fd, true, ARENA_BYTES }, &site->base, &err),
+                         PW_OK);
+}
+
+static void site_close(struct site *site)
+{
+        site->memory->unmap(site->device, site->base, ARENA_BYTES);
+        close(site->fd);
+        site->kind->close(site->device);
+}
+
+static void launch(struct site *site, struct call *call)
+{
+        assert_int_equal(site->kind->launch(site->device, &call->call, NULL), PW_OK);
+}
+
+static void test_cost(void **state)
+{
+        static struct call calls[CALLS];
+        const double factor = 3;
+        uint64_t before, blocked, heap, took_ns;
+        struct site site;
+
+        (void)state;
+        site_open(&site);
+        make_call(&calls[0], site.base, &factor); /* the first time of its code */
+        launch(&site, &calls[0]);
+        assert_int_equal(await(site.kind, site.device).status, PW_OK);
 
         for (uint32_t i = 0; i < CALLS; i++)
-                make_call(&calls[i], base, &factor);
+                make_call(&calls[i], site.base, &factor);
         before = all_calls();
         blocked = blocking_calls();
         heap = mallinfo2().uordblks;
         took_ns = now_ns();
         for (uint32_t i = 0; i < CALLS; i++)
-                assert_int_equal(kind->launch(device, &calls[i].call, NULL), PW_OK);
+                launch(&site, &calls[i]);
         took_ns = now_ns() - took_ns;
         printf("a call on a GPU: %.2f calls of the driver, %lu that block, %ld bytes of the heap for %u, "
                "%.2f us of the fake's own\n",
@@ -155,12 +180,31 @@ static void test_cost(void **state)
                (long)(mallinfo2().uordblks - heap), CALLS, (double)took_ns / 1000 / CALLS);
         assert_true(all_calls() - before <= CALLS * CALLS_MOST);
         assert_int_equal(blocking_calls(), blocked);
-        assert_int_equal(kind->launch(device, &calls[0].call, NULL), PW_LIMIT); /* as many are under way as may be */
+        assert_int_equal(site.kind->launch(site.device, &calls[0].call, NULL), PW_LIMIT); /* as many as may be are under way */
         for (uint32_t i = 0; i < CALLS; i++)
-                assert_int_equal(await(kind, device).status, PW_OK);
-        memory->unmap(device, base, ARENA_BYTES);
-        close(fd);
-        kind->close(device);
+                assert_int_equal(await(site.kind, site.device).status, PW_OK);
+        site_close(&site);
+}
+
+/* The guard right behind the second output is at the end of the room that the first one is in, which it takes over. */
+static void test_rooms_that_overlap(void **state)
+{
+        const double factor = 3;
+        struct call calls[2];
+        struct site site;
+
+        (void)state;
+        site_open(&site);
+        for (uint32_t i = 0; i < pw_array_count(calls); i++) {
+                make_call(&calls[i], site.base, &factor);
+                calls[i].call.guard = (struct pw_guard){ { 0x1111 + i, 0x2222 + i } };
+        }
+        calls[1].values[1].data = site.base + 1024 - 16 - 64;
+        launch(&site, &calls[0]);
+        launch(&site, &calls[1]);
+        for (uint32_t i = 0; i < pw_array_count(calls); i++)
+                assert_int_equal(await(site.kind, site.device).guard, PW_GUARD_WHOLE);
+        site_close(&site);
 }
 
 static int begin(void **state)
@@ -184,7 +228,7 @@ static int end(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_cost) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_cost), cmocka_unit_test(test_rooms_that_overlap) };
 
-        return cmocka_run_group_tests_name("the host's part of a call", tests, begin, end);
+        return cmocka_run_group_tests_name("calls on a GPU", tests, begin, end);
 }

@@ -60,7 +60,7 @@ template <typename T> static inline T atomicMax(T *at, T value)
 
 /* Threads come one after another: what is before it has been done by those before. */
 static inline void __syncwarp() {}
-static inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static inline void __threadfence_system() {}
 
 static inline uint64_t cuda_shim_nanoseconds()
 {

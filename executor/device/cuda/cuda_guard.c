@@ -35,7 +35,8 @@ struct turn {
 static enum pw_status launch(struct pw_exec_device *device, const struct turn *turn, struct pw_error *ret_err)
 {
         unsigned long long ends[2 * PW_GUARD_ROOMS] = { 0 }, progress_at = device->page_at,
-                           states = pw_cuda_words_at(device, turn->number, offsetof(struct pw_cuda_words, guards[turn->first_ended]));
+                           states = pw_cuda_words_at(device, turn->number, offsetof(struct pw_cuda_words, guards)) +
+                                    turn->first_ended * sizeof(uint32_t);
         uint64_t progress = turn->progress;
         struct pw_guard_turn rooms = { 0 };
         void *args[2 * PW_GUARD_ROOMS + 4];
