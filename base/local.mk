@@ -9,8 +9,8 @@ noinst_HEADERS += base/anywhere.h base/box_rows.h base/error.h base/half.h base/
 base_libbase_la_SOURCES += base/box_reduce_half.c
 noinst_HEADERS += base/box_reduce_half.h
 
-base_libbase_la_SOURCES += base/gather.c base/hash.c base/heap.c base/host_name.c base/log_limit.c base/numbers.c base/transition.c
-noinst_HEADERS += base/bits.h base/gather.h base/hash.h base/heap.h base/host_name.h base/log_limit.h base/numbers.h base/transition.h
+base_libbase_la_SOURCES += base/gather.c base/hash.c base/heap.c base/host_name.c base/library.c base/log_limit.c base/numbers.c base/transition.c
+noinst_HEADERS += base/bits.h base/gather.h base/hash.h base/heap.h base/host_name.h base/library.h base/log_limit.h base/numbers.h base/transition.h
 
 base_tests = base/box_reduce_test base/dims_test base/error_test base/half_test base/id_test base/layout_test base/log_test base/memory_test \
 	base/option_test base/range_test base/size_test base/sources_test base/status_test base/table_test base/text_test

@@ -1,30 +1,20 @@
 /* Loading NVML. */
 #include "daemon/device/nvml_library.h"
 
+#include "base/library.h"
 #include "base/memory.h"
 
 #include <dlfcn.h>
 
-/* Its first symbol that is missing, or NULL. */
-static const char *symbols_find(struct pw_nvml_library *library)
-{
-        const char *missing = NULL;
-        void *found;
-
-        /* POSIX has the two kinds of pointers of one size; ISO C has no conversion. */
-#define FIND(name, type, parameters)                                                                                   \
-        found = dlsym(library->library, #name);                                                                        \
-        memcpy(&library->name, &found, sizeof found);                                                                  \
-        if (!found && !missing)                                                                                        \
-                missing = #name;
-        PW_NVML_FUNCTION_MAP(FIND)
-#undef FIND
-        return missing;
-}
+static const struct pw_library_symbol symbols[] = {
+#define SYMBOL(name, type, parameters) { #name, offsetof(struct pw_nvml_library, name) },
+        PW_NVML_FUNCTION_MAP(SYMBOL)
+#undef SYMBOL
+};
 
 static enum pw_status library_begin(struct pw_nvml_library *library, const char *name, struct pw_error *ret_err)
 {
-        const char *missing = symbols_find(library);
+        const char *missing = pw_library_find(library->library, symbols, pw_array_count(symbols), library);
         enum pw_nvml_result result;
 
         if (missing)

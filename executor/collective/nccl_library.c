@@ -1,6 +1,7 @@
 /* Loading NCCL, and its results as statuses. */
 #include "executor/collective/nccl_library.h"
 
+#include "base/library.h"
 #include "base/memory.h"
 
 #include <dlfcn.h>
@@ -26,27 +27,16 @@ static enum pw_status version_check(struct pw_nccl_library *library, const char 
                             PW_NCCL_VERSION_MIN % 10000 / 100);
 }
 
-/* Its first symbol that is missing, or NULL. */
-static const char *symbols_find(struct pw_nccl_library *library)
-{
-        const char *missing = NULL;
-        void *found;
-
-        /* POSIX has the two kinds of pointers of one size; ISO C has no conversion. */
-#define FIND(name, type, parameters)                                                                                   \
-        found = dlsym(library->library, #name);                                                                        \
-        memcpy(&library->name, &found, sizeof found);                                                                  \
-        if (!found && !missing)                                                                                        \
-                missing = #name;
-        PW_NCCL_FUNCTION_MAP(FIND)
-#undef FIND
-        return missing;
-}
+static const struct pw_library_symbol symbols[] = {
+#define SYMBOL(name, type, parameters) { #name, offsetof(struct pw_nccl_library, name) },
+        PW_NCCL_FUNCTION_MAP(SYMBOL)
+#undef SYMBOL
+};
 
 /* An old one lacks symbols, and its version says more than their names. */
 static enum pw_status library_find(struct pw_nccl_library *library, const char *name, struct pw_error *ret_err)
 {
-        const char *missing = symbols_find(library);
+        const char *missing = pw_library_find(library->library, symbols, pw_array_count(symbols), library);
         enum pw_status status = library->ncclGetVersion ? version_check(library, name, ret_err) : PW_OK;
 
         if (status == PW_OK && missing)

@@ -1,6 +1,7 @@
 /* Loading the CUDA driver, and its results as statuses. */
 #include "executor/device/cuda/cuda_driver.h"
 
+#include "base/library.h"
 #include "base/memory.h"
 
 #include <dlfcn.h>
@@ -19,27 +20,16 @@ static enum pw_status version_check(struct pw_cuda_driver *driver, const char *n
                             PW_CUDA_VERSION_MIN % 1000 / 10);
 }
 
-/* Its first symbol that is missing, or NULL. */
-static const char *symbols_find(struct pw_cuda_driver *driver)
-{
-        const char *missing = NULL;
-        void *found;
-
-        /* POSIX has the two kinds of pointers of one size; ISO C has no conversion. */
-#define FIND(field, symbol, parameters)                                                                                \
-        found = dlsym(driver->library, #symbol);                                                                       \
-        memcpy(&driver->field, &found, sizeof found);                                                                  \
-        if (!found && !missing)                                                                                        \
-                missing = #symbol;
-        PW_CUDA_FUNCTION_MAP(FIND)
-#undef FIND
-        return missing;
-}
+static const struct pw_library_symbol symbols[] = {
+#define SYMBOL(field, symbol, parameters) { #symbol, offsetof(struct pw_cuda_driver, field) },
+        PW_CUDA_FUNCTION_MAP(SYMBOL)
+#undef SYMBOL
+};
 
 /* An old driver lacks symbols, and its version says more than their names. */
 static enum pw_status driver_find(struct pw_cuda_driver *driver, const char *name, struct pw_error *ret_err)
 {
-        const char *missing = symbols_find(driver);
+        const char *missing = pw_library_find(driver->library, symbols, pw_array_count(symbols), driver);
         enum pw_status status = driver->cuDriverGetVersion ? version_check(driver, name, ret_err) : PW_OK;
 
         if (status == PW_OK && missing)
