@@ -14,10 +14,12 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ARENA_BYTES (UINT64_C(16) << 20)
@@ -203,6 +205,27 @@ static void check_boxes(struct site *site)
                 check_move(site, i & 1, i & 2);
 }
 
+/* What is asked for is done in order: what was there is gone when the zeroes are read. */
+static void check_order(struct site *site)
+{
+        struct pw_box all = { .rank = 1, .size = { 64 } };
+        uint8_t ones[64], zeroes[64] = { 0 }, seen[64];
+        struct pw_box_move again = { site->base + ROOM_BYTES, site->base, &all, &all, &all, PW_U8, false };
+        struct pw_error err;
+
+        memset(ones, 1, sizeof ones);
+        for (uint32_t i = 0; i < 100; i++) {
+                put(site, 0, ones, sizeof ones);
+                assert_int_equal(site->memory->zero(site->device, site->base, sizeof ones, &err), PW_OK);
+                assert_int_equal(site->memory->copy_box(site->device, &again, &err), PW_OK);
+                put(site, 0, ones, sizeof ones);
+                read_out(site, seen, ROOM_BYTES, sizeof seen);
+                assert_memory_equal(seen, zeroes, sizeof seen);
+                read_out(site, seen, 0, sizeof seen);
+                assert_memory_equal(seen, ones, sizeof seen);
+        }
+}
+
 /* More than goes by a stage at once, in rows with gaps. */
 #define ROWS 3000u
 #define COLUMNS 2000u
@@ -236,6 +259,7 @@ static void test_boxes(void **state)
 {
         (void)state;
         each_memory(check_boxes);
+        each_memory(check_order);
         each_memory(check_large);
 }
 
@@ -284,6 +308,51 @@ static void check_arena(struct site *site)
         close(fd);
 }
 
+#define REFUSED 3 /* the exit status of who tries: at once, or by the loss of the device */
+__attribute__((noreturn)) static void lost_by_writing(void *context, const char *how)
+{
+        (void)context;
+        (void)how;
+        _exit(REFUSED);
+}
+
+/* In a process of its own. */
+static void write_to_others(bool own)
+{
+        struct pw_device_params params = { .ring = no_ring, .lost = lost_by_writing };
+        struct site site = { .kind = pw_device_kind("cuda") };
+        struct pw_error err;
+
+        snprintf(params.library, sizeof params.library, "%s", gpus.driver);
+        if (site.kind->open(&params, &site.device, &err) != PW_OK)
+                _exit(1);
+        site.memory = site.kind->memory(site.device);
+        if (site.memory->make(site.device, ARENA_BYTES, &site.fd, &err) != PW_OK ||
+            site.memory->map(site.device, &(struct pw_arena){ site.fd, own, ARENA_BYTES }, &site.base, &err) != PW_OK)
+                _exit(1);
+        if (site.memory->zero(site.device, site.base, 64, &err) != PW_OK)
+                _exit(REFUSED);
+        settle(&site);
+        _exit(0);
+}
+
+/* The memory of another GPU is there to be read. */
+static void test_memory_of_others(void **state)
+{
+        (void)state;
+        for (uint32_t own = 0; own < 2; own++) {
+                pid_t pid = fork();
+                int status = -1;
+
+                if (!pid)
+                        write_to_others(own);
+                while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+                        ;
+                assert_true(WIFEXITED(status));
+                assert_int_equal(WEXITSTATUS(status), own ? 0 : REFUSED);
+        }
+}
+
 static void test_rest(void **state)
 {
         (void)state;
@@ -307,7 +376,8 @@ static int end(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_boxes), cmocka_unit_test(test_rest) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory_of_others), cmocka_unit_test(test_boxes),
+                                            cmocka_unit_test(test_rest) };
 
         return cmocka_run_group_tests_name("memories of devices", tests, begin, end);
 }
