@@ -94,10 +94,13 @@ static void loads(struct fake *fake)
         load(fake, ".version 8.0\n", PW_CUDA_INVALID_PTX, "missing .target");
         load(fake, ".version 8.0\n.target sm_86\n", PW_CUDA_SUCCESS, "");
         load(fake, "// .target sm_99\n.version 8.0 /* .target sm_99 */\n.target sm_86, debug\n", PW_CUDA_SUCCESS, "");
-        load(fake, ".version 8.0\n.target sm_89\n", PW_CUDA_NO_BINARY_FOR_GPU, "sm_89 does not run on sm_86");
-        load(fake, ".version 8.0\n.target sm_80a\n", PW_CUDA_NO_BINARY_FOR_GPU, "sm_80a does not run on sm_86");
+        load(fake, ".version 8.0\n.target sm_89\n", PW_CUDA_INVALID_PTX,
+             "line 2; fatal   : SM version specified by .target is higher");
+        load(fake, ".version 8.0\n.target sm_999\n", PW_CUDA_INVALID_PTX, "line 2; fatal   : Unsupported .target 'sm_999'");
+        load(fake, ".version 8.0\n.target sm_80a\n", PW_CUDA_INVALID_PTX, "'sm_80a' cannot be compiled to architecture 'sm_86'");
         load(fake, ".version 8.4\n.target sm_80\n", PW_CUDA_SUCCESS, "");
-        load(fake, ".version 8.5\n.target sm_80\n", PW_CUDA_UNSUPPORTED_PTX_VERSION, "unsupported .version 8.5");
+        load(fake, ".version 8.5\n.target sm_80\n", PW_CUDA_UNSUPPORTED_PTX_VERSION,
+             "line 1; fatal   : Unsupported .version 8.5; current version is '8.4'");
         load(fake, KERNELS_HEAD ".entry half(.param .u64 x", PW_CUDA_INVALID_PTX, "entry 'half'");
 }
 

@@ -5,7 +5,9 @@
 #include <ctype.h>
 #include <stdio.h>
 
-struct reader { const char *at; char token[256]; };
+#define ARCH_LAST 121u /* that the driver's compiler has heard of */
+
+struct reader { const char *text, *at; char token[256]; };
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || c == '%'; }
 
@@ -118,6 +120,18 @@ static enum pw_cuda_result entry_read(struct reader *reader, struct pw_list *fun
         return PW_CUDA_INVALID_PTX;
 }
 
+static unsigned line_of(const struct reader *reader)
+{
+        unsigned line = 1;
+
+        for (const char *at = reader->text; at < reader->at; at++)
+                line += *at == '\n';
+        return line;
+}
+
+/* As a driver's compiler, which has a second line for what follows from the first. */
+#define SAYS(text) "ptxas application ptx input, line %u; fatal   : " text "\nptxas fatal   : Ptx assembly aborted due to errors\n"
+
 /* ISA 8.0 came with CUDA 12.0, 9.0 with 13.0. */
 static enum pw_cuda_result version_check(struct reader *reader, char why[FAKE_TEXT_BYTES])
 {
@@ -131,11 +145,12 @@ static enum pw_cuda_result version_check(struct reader *reader, char why[FAKE_TE
         }
         if (major * 10 + minor <= (driver / 1000 - 4) * 10 + driver % 1000 / 10)
                 return PW_CUDA_SUCCESS;
-        snprintf(why, FAKE_TEXT_BYTES, "ptxas fatal: unsupported .version %u.%u", major, minor);
+        snprintf(why, FAKE_TEXT_BYTES, SAYS("Unsupported .version %u.%u; current version is '%u.%u'"), line_of(reader), major,
+                 minor, (unsigned)(driver / 1000 - 4), (unsigned)(driver % 1000 / 10));
         return PW_CUDA_UNSUPPORTED_PTX_VERSION;
 }
 
-/* "sm_90" runs on 90 and above, "sm_90a" on 90 only. */
+/* "sm_90" runs on 90 and above, "sm_90a" on 90 only. What is beyond this GPU is wrong PTX to a driver. */
 static enum pw_cuda_result target_check(struct reader *reader, char why[FAKE_TEXT_BYTES])
 {
         uint64_t arch = fake_conf()->arch;
@@ -148,13 +163,21 @@ static enum pw_cuda_result target_check(struct reader *reader, char why[FAKE_TEX
         }
         if (target == arch || (target < arch && !suffix))
                 return PW_CUDA_SUCCESS;
-        snprintf(why, FAKE_TEXT_BYTES, "ptxas fatal: target %s does not run on sm_%u", reader->token, (unsigned)arch);
-        return PW_CUDA_NO_BINARY_FOR_GPU;
+        if (target > ARCH_LAST)
+                snprintf(why, FAKE_TEXT_BYTES, SAYS("Unsupported .target '%s'"), line_of(reader), reader->token);
+        else if (target > arch)
+                snprintf(why, FAKE_TEXT_BYTES, SAYS("SM version specified by .target is higher than default SM version assumed"),
+                         line_of(reader));
+        else
+                snprintf(why, FAKE_TEXT_BYTES,
+                         "ptxas fatal   : Program with .target '%s' cannot be compiled to architecture 'sm_%u'\n", reader->token,
+                         (unsigned)arch);
+        return PW_CUDA_INVALID_PTX;
 }
 
 enum pw_cuda_result fake_ptx_read(const char *text, struct pw_list *functions, char why[FAKE_TEXT_BYTES])
 {
-        struct reader reader = { .at = text + strspn(text, " \t\r\n") };
+        struct reader reader = { .text = text, .at = text + strspn(text, " \t\r\n") };
         enum pw_cuda_result result;
         bool has_target = false;
 

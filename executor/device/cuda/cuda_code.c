@@ -73,6 +73,26 @@ static void make_way(struct pw_exec_device *device)
         loaded_free(device, pw_list_first(&device->code->loaded, struct loaded, link));
 }
 
+/* The driver's compiler has a word for PTX of a target that it has not heard of, others for one that this GPU is not. */
+static bool is_for_another(enum pw_cuda_result result, const char *log)
+{
+        return result == PW_CUDA_NO_BINARY_FOR_GPU ||
+                (result == PW_CUDA_INVALID_PTX && (strstr(log, "Unsupported .target") || strstr(log, "by .target is higher") ||
+                                                   strstr(log, "cannot be compiled to architecture")));
+}
+
+/* The driver's log of one load, which has several. */
+static void lines_join(char *log)
+{
+        size_t end = strlen(log);
+
+        while (end && log[end - 1] == '\n')
+                log[--end] = 0;
+        for (; *log; log++)
+                if (*log == '\n')
+                        *log = ' ';
+}
+
 static enum pw_status say_why(struct pw_exec_device *device, const struct pw_code *code, enum pw_cuda_result result,
                               const char *log, struct pw_error *ret_err)
 {
@@ -80,10 +100,10 @@ static enum pw_status say_why(struct pw_exec_device *device, const struct pw_cod
 
         if (pw_cuda_failed(device, result, "loading it", &why) == PW_NO_SPACE)
                 return pw_error_set(ret_err, PW_NO_SPACE, "code %s: %s", code->name, why.text);
-        if (result == PW_CUDA_NO_BINARY_FOR_GPU)
+        if (is_for_another(result, log))
                 return pw_error_set(ret_err, PW_BAD_MODULE,
-                                    "code %s is for another GPU than device %u: build it with PTX for an older architecture",
-                                    code->name, device->params.number);
+                                    "code %s is for another GPU than device %u: build it with PTX for an older "
+                                    "architecture%s%.600s", code->name, device->params.number, log[0] ? ": " : "", log);
         if (result == PW_CUDA_UNSUPPORTED_PTX_VERSION)
                 return pw_error_set(ret_err, PW_BAD_MODULE,
                                     "code %s is of a newer CUDA than the driver of device %u, %d.%d: build it with an older nvcc, "
@@ -111,6 +131,7 @@ static enum pw_status load(struct pw_exec_device *device, const struct pw_cuda_k
         if (result != PW_CUDA_SUCCESS) {
                 free(loaded);
                 log[sizeof log - 1] = 0;
+                lines_join(log);
                 return say_why(device, of->code, result, log, ret_err);
         }
         pw_list_init(&loaded->link);
