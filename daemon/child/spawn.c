@@ -2,6 +2,7 @@
 #include "daemon/child/spawn.h"
 
 #include "base/memory.h"
+#include "daemon/child/cuda_cache.h"
 #include "daemon/closer.h"
 #include "daemon/install.h"
 
@@ -22,7 +23,7 @@ struct launch {
         int program, socket;
         struct pw_executor_user user;
         char device[16], options[PW_DEVICE_OPTIONS_BYTES];
-        char *argv[6];
+        char *argv[6], *cache, **environment;
 };
 
 enum pw_status pw_executor_user(struct pw_daemon *daemon, struct pw_executor_user *ret_user, struct pw_error *ret_err)
@@ -91,12 +92,28 @@ static void fill_argv(struct launch *launch, int device)
         launch->argv[i] = NULL;
 }
 
-/* Modules see nothing of the daemon's environment; a sanitizer in them is told there what to do. */
+/* Modules see nothing of the daemon's environment but where GPUs' code is kept; a sanitizer in them is told there what to do.
+ * Own: launch->environment and ->cache are freed in spawn(). */
+static enum pw_status fill_environment(struct pw_daemon *daemon, struct launch *launch, struct pw_error *ret_err)
+{
 #ifdef __SANITIZE_ADDRESS__
-#define environment environ
+        char *const *plain = environ;
 #else
-static char *const environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+        char *const plain[] = { (char *)"PATH=/usr/bin:/bin", NULL };
 #endif
+        size_t count = 0, at = 0;
+
+        while (plain[count])
+                count++;
+        launch->environment = calloc(count + 2, sizeof *launch->environment);
+        if (!launch->environment)
+                return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for the environment of an executor");
+        launch->cache = pw_cuda_cache(daemon);
+        if (launch->cache)
+                launch->environment[at++] = launch->cache;
+        memcpy(launch->environment + at, plain, count * sizeof *plain);
+        return PW_OK;
+}
 
 /* In the child: only calls that are safe between fork and exec. */
 static void become_executor(const struct launch *launch)
@@ -117,7 +134,7 @@ static void become_executor(const struct launch *launch)
         if (user->change && (setgroups(0, NULL) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
                              setresuid(user->uid, user->uid, user->uid) < 0))
                 _exit(126);
-        syscall(SYS_execveat, program, "", launch->argv, environment, AT_EMPTY_PATH);
+        syscall(SYS_execveat, program, "", launch->argv, launch->environment, AT_EMPTY_PATH);
         _exit(127);
 }
 
@@ -155,11 +172,15 @@ static enum pw_status spawn(struct pw_daemon *daemon, struct launch *launch, str
         enum pw_status status = pw_executor_user(daemon, &launch->user, ret_err);
 
         if (status == PW_OK)
+                status = fill_environment(daemon, launch, ret_err);
+        if (status == PW_OK)
                 status = open_program(daemon, launch, ret_err);
-        if (status != PW_OK)
-                return status;
-        status = launch_child(launch, ret_spawned, ret_err);
-        close(launch->program);
+        if (status == PW_OK)
+                status = launch_child(launch, ret_spawned, ret_err);
+        if (launch->program >= 0)
+                close(launch->program);
+        free(launch->cache);
+        free(launch->environment);
         return status;
 }
 

@@ -1,4 +1,4 @@
-/* The environment: where folders lie by default, and what systemd tells a service. */
+/* The environment: where folders lie, and what systemd tells a service. */
 #include "daemon/settings/environment.h"
 
 #include "base/memory.h"
@@ -95,6 +95,7 @@ void pw_environment_read(struct pw_environment *environment)
         environment->runtime_dir = folder(environment, "XDG_RUNTIME_DIR");
         environment->state_home = folder(environment, "XDG_STATE_HOME");
         environment->home = folder(environment, "HOME");
+        environment->cuda_cache = folder(environment, "CUDA_CACHE_PATH");
         environment->notify_socket = notify_socket(environment);
         environment->watchdog_us = watchdog(environment);
         environment->journal = is_journal(environment);

@@ -3,7 +3,11 @@
 #include "tests/fake_cuda/fake.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define LIBRARIES_MAX 16u
 
@@ -83,6 +87,25 @@ static enum pw_cuda_result load(struct CUctx_st *context, const char *text, char
         return PW_CUDA_SUCCESS;
 }
 
+/* As a driver does: what it has compiled is kept in $CUDA_CACHE_PATH, in a file that is named by what it is of. */
+static void cache_write(const char *text)
+{
+        const char *folder = getenv("CUDA_CACHE_PATH");
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        char path[2 * FAKE_TEXT_BYTES];
+        int fd;
+
+        if (!folder || !*folder)
+                return;
+        for (const char *at = text; *at; at++)
+                hash = (hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+        (void)mkdir(folder, 0700);
+        snprintf(path, sizeof path, "%s/%016llx", folder, (unsigned long long)hash);
+        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        if (fd >= 0)
+                close(fd);
+}
+
 /* Loading at once, as we have it, waits for what the device does. */
 enum pw_cuda_result cuModuleLoadDataEx(struct CUmod_st **ret_module, const void *image, unsigned option_count,
                                        enum pw_cuda_jit_option *options, void **values)
@@ -98,6 +121,7 @@ enum pw_cuda_result cuModuleLoadDataEx(struct CUmod_st **ret_module, const void 
         log_write(option_count, options, values, why);
         if (result)
                 return result;
+        cache_write(image);
         pthread_mutex_lock(&fake_lock);
         result = fake_context_wait(context);
         pw_list_append(&all, &module->link);

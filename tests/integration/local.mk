@@ -148,6 +148,11 @@ integration_tests += tests/integration/host/daemon_test
 tests_integration_host_daemon_test_SOURCES = tests/integration/host/daemon_test.c $(integration_raw) $(integration_folder)  \
 	$(integration_sources)
 tests_integration_host_daemon_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/host/cuda_cache_test
+tests_integration_host_cuda_cache_test_SOURCES = tests/integration/host/cuda_cache_test.c $(integration_scene) $(integration_folder) \
+	$(integration_sources)
+tests_integration_host_cuda_cache_test_LDADD = $(integration_libraries)
+
 integration_tests += tests/integration/host/folders_test
 tests_integration_host_folders_test_SOURCES = tests/integration/host/folders_test.c $(integration_folder) $(integration_sources)
 tests_integration_host_folders_test_LDADD = $(integration_libraries)
