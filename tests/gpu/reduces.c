@@ -1,5 +1,7 @@
 /* How fast kind nccl reduces, beside a loop of NCCL over one stream, of all GPUs up to eight: a line of JSON for each size, from 4
- * bytes to 256 MiB. Skipped where there is one GPU, or no NCCL. Exit 1: a bar does not hold, or something fails.
+ * bytes to 256 MiB. And whether NCCL registers an arena, and how long a communicator takes from its making to its end. Of one GPU
+ * there are no bars: what is reduced has one rank then, which shows that NCCL is loaded, begins without blocking, and ends.
+ * Skipped where there is no NCCL. Exit 1: a bar does not hold, or something fails.
  *
  * Each rank is a process. What they tell each other goes by the first one, which has called no driver.
  */
@@ -32,6 +34,7 @@ struct rank {
         struct pw_joint joint;
         struct pw_nccl_library *nccl; /* and what floors are measured with */
         struct ncclComm *comm;
+        void *registration;           /* of the arena, there; NULL: none */
 };
 
 /* --- what ranks tell each other ----------------------------------------------------------------------------------------------- */
@@ -84,8 +87,30 @@ static void nccl_must(const struct rank *rank, enum pw_nccl_result result, const
         exit(1);
 }
 
+/* What NCCL says of memory as executors have it. Kind nccl goes without where it is refused. */
+static void arena_register(struct rank *rank)
+{
+        static const char question[] = "NCCL registers an arena";
+        enum pw_nccl_result result = rank->nccl->ncclCommRegister(rank->comm, rank->site.base, rank->site.bytes + 4096,
+                                                                  &rank->registration);
+        struct pw_error err;
+
+        if (result != PW_NCCL_SUCCESS) {
+                (void)pw_nccl_error(rank->nccl, result, "it does not", &err);
+                rank->registration = NULL;
+        }
+        if (rank->rank)
+                return;
+        if (result != PW_NCCL_SUCCESS)
+                gpu_answer_text(question, err.text);
+        else
+                gpu_answer_text(question, rank->registration ? "it does" : "it says so, and gives no handle");
+}
+
 static void nccl_begin(struct rank *rank)
 {
+        double since;
+
         struct pw_nccl_config config = PW_NCCL_CONFIG_INIT;
         struct pw_channel_id words = { { 0 } };
         struct pw_nccl_id id;
@@ -98,8 +123,24 @@ static void nccl_begin(struct rank *rank)
         }
         meet(rank, &words);
         memcpy(&id, &words, sizeof id);
+        since = gpu_now_s();
         nccl_must(rank, rank->nccl->ncclCommInitRankConfig(&rank->comm, (int)rank->count, id, (int)rank->rank, &config),
                   "a communicator");
+        if (!rank->rank)
+                gpu_answer("seconds until a communicator is made", gpu_now_s() - since);
+        arena_register(rank);
+}
+
+static void nccl_end(struct rank *rank)
+{
+        double since;
+
+        if (rank->registration)
+                nccl_must(rank, rank->nccl->ncclCommDeregister(rank->comm, rank->registration), "deregistering an arena");
+        since = gpu_now_s();
+        (void)rank->nccl->ncclCommAbort(rank->comm);
+        if (!rank->rank)
+                gpu_answer("seconds until a communicator is aborted", gpu_now_s() - since);
 }
 
 static double by_nccl(const struct rank *rank, uint32_t times)
@@ -141,11 +182,29 @@ static double by_kind(const struct rank *rank, uint32_t times)
         return gpu_now_s() - since;
 }
 
+__attribute__((noreturn)) static void lost(void *context, const char *how)
+{
+        (void)context;
+        fprintf(stderr, "the device is lost: %s\n", how);
+        exit(1);
+}
+
+/* Of one rank it would be none; what it is asked is whether it has an NCCL. */
+static bool kind_takes(const struct rank *rank)
+{
+        struct pw_joint joint = rank->joint;
+
+        joint.rank_count = joint.rank_count > 1 ? joint.rank_count : 2;
+        return rank->kind->takes(rank->collective, &joint);
+}
+
 static void kind_begin(struct rank *rank)
 {
-        struct pw_collective_params params = { .channels = 1, .number = rank->rank, .device = rank->site.device };
+        struct pw_collective_params params = { .channels = 1, .number = rank->rank, .device = rank->site.device,
+                                               .memory = rank->site.base, .memory_bytes = rank->site.bytes + 4096, .lost = lost };
         struct pw_channel_id id = { { 0 } };
         struct pw_error err;
+        double since;
 
         snprintf(params.library, sizeof params.library, "%s", rank->options->nccl);
         rank->kind = pw_collective_kind("nccl");
@@ -156,11 +215,23 @@ static void kind_begin(struct rank *rank)
         for (uint32_t i = 0; i < rank->count; i++)
                 rank->joint.devices[i] = (uint8_t)i;
         (void)pw_error_set(&err, PW_SYSTEM, "kind nccl takes no part");
-        gpu_ok(rank->kind->takes(rank->collective, &rank->joint) ? PW_OK : PW_SYSTEM, &err);
+        gpu_ok(kind_takes(rank) ? PW_OK : PW_SYSTEM, &err);
         if (!rank->rank)
                 gpu_ok(rank->kind->id(rank->collective, &id, &err), &err);
         meet(rank, &id);
+        since = gpu_now_s();
         reduce(rank, &id);
+        if (!rank->rank)
+                gpu_answer("seconds of kind nccl's first reduction", gpu_now_s() - since);
+}
+
+static void kind_end(struct rank *rank)
+{
+        double since = gpu_now_s();
+
+        rank->kind->close(rank->collective);
+        if (!rank->rank)
+                gpu_answer("seconds of kind nccl's end", gpu_now_s() - since);
 }
 
 /* --- sizes -------------------------------------------------------------------------------------------------------------------- */
@@ -184,7 +255,8 @@ static void measure(struct rank *rank, uint64_t bytes)
 {
         uint32_t times = rank->options->small ? 5 : bytes < 16 * MIB ? 200 : 20;
         double took = 1e9, floor = 1e9;
-        char name[40];
+        bool is_one = rank->count == 1;
+        char name[60];
 
         rank->joint.elements = bytes / 4;
         for (uint32_t i = 0; i < (rank->options->small ? 1 : GPU_TIMES); i++) {
@@ -194,10 +266,11 @@ static void measure(struct rank *rank, uint64_t bytes)
                 took = ours < took ? ours : took;
         }
         verify(rank);
-        snprintf(name, sizeof name, "allreduce_nccl_%llu", (unsigned long long)bytes);
+        snprintf(name, sizeof name, "allreduce_nccl_%s%llu", is_one ? "on_one_gpu_" : "", (unsigned long long)bytes);
         if (!rank->rank)
                 gpu_say(&rank->site, &(struct gpu_figure){ .name = name, .unit = "us", .value = took * 1e6 / times,
-                                                           .floor = floor * 1e6 / times, .bar = 1.1, .rule = GPU_AT_MOST,
+                                                           .floor = floor * 1e6 / times, .bar = is_one ? 0 : 1.1,
+                                                           .rule = is_one ? GPU_NO_BAR : GPU_AT_MOST,
                                                            .count = times });
 }
 
@@ -214,8 +287,8 @@ static int work(struct rank *rank)
         for (uint64_t bytes = 4; bytes <= most; bytes *= bytes == 4 ? 16384 : 16)
                 measure(rank, bytes);
         barrier(rank);
-        rank->kind->close(rank->collective);
-        (void)rank->nccl->ncclCommAbort(rank->comm);
+        kind_end(rank);
+        nccl_end(rank);
         return rank->site.misses ? 1 : 0;
 }
 
@@ -230,9 +303,7 @@ static uint32_t ranks_count(const struct gpu_options *options)
                 fprintf(stderr, "%s\n", err.text);
                 return RANKS_MAX + 1;
         }
-        if (raw.count < 2)
-                gpu_figure_skipped("allreduce_nccl", "there is one GPU");
-        else if (pw_nccl_library_open(options->nccl, &nccl, &err) != PW_OK)
+        if (pw_nccl_library_open(options->nccl, &nccl, &err) != PW_OK)
                 gpu_figure_skipped("allreduce_nccl", err.text);
         else
                 return (uint32_t)raw.count < RANKS_MAX ? (uint32_t)raw.count : RANKS_MAX;

@@ -24,14 +24,21 @@ run --driver "$gpus/libcuda.so.1" --nccl "$gpus/libnccl.so.2" --no-bars --small 
 for name in h2d_1g d2h_1g launch_10us launch_nop peer_256m start back_after_trap back_after_hang back_after_kill allreduce_nccl_4 allreduce_nccl_1048576; do
         grep -q "\"name\": \"$name\", \"value\": [0-9].*\"ok\": true" "$work/out" || bad "there is no figure $name"
 done
+grep -q '"files of compiled code that executors share", "answer": [1-9]' "$work/out" || bad "executors share no compiled code"
 grep -q '"step": "all".*"failed": 0' "$work/out" || bad "the last line is: $(tail -n 1 "$work/out")"
 grep -E '"(name|step)"' "$work/out"
 
 # One GPU: daemons of eight devices have it eight times.
 printf 'devices = 1\n' >>"$gpus/fake_cuda.conf"
 LD_LIBRARY_PATH=$gpus run --no-bars --small --only parts || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
-run --driver "$gpus/libcuda.so.1" --no-bars --small --only reduces || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
-grep -q '"name": "allreduce_nccl", "skipped": "there is one GPU"' "$work/out" || bad "of one GPU it says: $(cat "$work/out")"
+run --driver "$gpus/libcuda.so.1" --nccl "$gpus/libnccl.so.2" --small --only reduces ||
+        { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
+for line in '"NCCL registers an arena", "answer": "it does"' '"seconds until a communicator is made", "answer": [0-9]' \
+        '"seconds until a communicator is aborted", "answer": [0-9]' '"allreduce_nccl_on_one_gpu_1048576", "value": [0-9]'; do
+        grep -q "$line" "$work/out" || bad "of one GPU there is no $line: $(cat "$work/out")"
+done
+"$PW_BUILD/tests/gpu/reduces" --driver "$gpus/libcuda.so.1" --nccl /nowhere/libnccl.so.2 >"$work/out" || bad "without NCCL: exit $?"
+grep -q '"name": "allreduce_nccl", "skipped": ".*libnccl' "$work/out" || bad "without NCCL it says: $(cat "$work/out")"
 
 run --driver "$gpus/libcuda.so.1" --seconds 1 --small --no-bars && bad "a run that has no time is good"
 grep -q '"step": "questions".*"ok": false, "why": "not over after 0 s"' "$work/out" || bad "without time it says: $(cat "$work/out")"

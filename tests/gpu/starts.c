@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +85,7 @@ static void measure(void **state)
 
         (void)state;
         it_host_init(&host);
+        assert_int_equal(chmod(host.folder, 0755), 0); /* executors of another user keep compiled code in the state dir there */
         if (!it_host_start(&host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", options.driver, "--no-nccl", "--host-memory",
                                           "64MiB", "--device-memory", "64MiB"), &status, said))
                 fail_msg("pathwaysd ended with %d: %s", status, said);
