@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -28,11 +29,22 @@ static enum pw_status start_driver(struct pw_exec_device *device, struct pw_erro
                                                    "/dev/nvidia*? nvidia-smi, as that user, says more");
 }
 
+/* The driver says nothing of it, and starts take seconds. */
+static void tell_of_cache(const struct pw_exec_device *device)
+{
+        const char *path = getenv("CUDA_CACHE_PATH");
+
+        if (path && access(path, W_OK | X_OK))
+                fprintf(stderr, "code for GPUs is compiled anew by this executor device=%u text=\"CUDA_CACHE_PATH %s: %s\"\n",
+                        device->params.number, path, strerror(errno));
+}
+
 /* Before the driver starts: all of a module's code is loaded with it, and devices are numbered as the system does. */
 static enum pw_status load_driver(struct pw_exec_device *device, struct pw_error *ret_err)
 {
         enum pw_status status;
 
+        tell_of_cache(device);
         setenv("CUDA_MODULE_LOADING", "EAGER", 1);
         setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
         status = pw_cuda_driver_open(device->params.library, &device->driver, ret_err);

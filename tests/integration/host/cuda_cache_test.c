@@ -176,7 +176,7 @@ static void a_folder_above_is_closed(void **state)
                 it_skip("executors run as the daemon does where that is not root");
         assert_int_equal(chmod(host->folder, 0700), 0);
         add_once(host);
-        assert_true(it_has_said(host, "as whom executors run, does not get there: Permission denied"));
+        assert_true(it_has_said(host, "state/cuda-cache: Permission denied"));
 }
 
 static void another_is_given(void **state)
