@@ -162,6 +162,9 @@ static enum pw_status open_memory(struct pw_exec_device *device, struct pw_error
                 status = pw_cuda_check(device, driver->cuMemHostGetDevicePointer(&device->page_at, device->page, 0),
                                        "pinned memory of the host", ret_err);
         if (status == PW_OK)
+                status = pw_cuda_check(device, driver->cuMemAlloc(&device->words, PW_CUDA_FLIGHTS * sizeof(struct pw_guard_words)),
+                                       "memory of the device", ret_err);
+        if (status == PW_OK)
                 memset(device->page, 0, sizeof *device->page);
         return status == PW_OK ? pw_cuda_stage_open(device, ret_err) : status;
 }
@@ -209,6 +212,8 @@ static void close_context(struct pw_exec_device *device)
         pw_cuda_stage_close(device);
         if (device->page)
                 (void)driver->cuMemFreeHost(device->page);
+        if (device->words)
+                (void)driver->cuMemFree(device->words);
         for (uint32_t i = 0; i < PW_CUDA_FLIGHTS; i++)
                 if (device->flights[i].event)
                         (void)driver->cuEventDestroy(device->flights[i].event);
@@ -266,7 +271,8 @@ static enum pw_status end_last(struct pw_exec_device *device, const struct pw_de
 {
         uint64_t number = device->unended;
         struct pw_cuda_flight *flight = flight_at(device, number);
-        enum pw_status status = pw_cuda_guards(device, number ? flight->call : NULL, number, begins, ret_err);
+        struct pw_cuda_turn turn = { number ? flight->call : NULL, begins, number, device->first + device->count };
+        enum pw_status status = pw_cuda_guards(device, &turn, ret_err);
 
         if (!number)
                 return status;
@@ -313,7 +319,6 @@ static enum pw_status launch_function(struct pw_exec_device *device, struct pw_c
         const struct pw_device_call *call = flight->call;
         enum pw_status status;
 
-        memset(pw_cuda_words(device, number), 0, sizeof(uint32_t) * (1 + pw_device_call_rooms(call)));
         status = end_last(device, call, ret_err);
         if (status == PW_OK && call->zeroes)
                 status = zero_rooms(device, call, ret_err);
@@ -322,7 +327,7 @@ static enum pw_status launch_function(struct pw_exec_device *device, struct pw_c
         flight->task = *call->task;
         flight->task.services = &device->services;
         flight->task.stream = device->launches;
-        flight->task.fault = (uint32_t *)(uintptr_t)pw_cuda_words_at(device, number, offsetof(struct pw_cuda_words, fault));
+        flight->task.fault = (uint32_t *)(uintptr_t)(pw_cuda_words_at(device, number) + offsetof(struct pw_guard_words, fault));
         device->launching = call;
         flight->status = call->function->cuda(&flight->task);
         device->launching = NULL;
@@ -340,7 +345,8 @@ static enum pw_status launch_move(struct pw_exec_device *device, struct pw_cuda_
         end_now(device);
         status = flight->status = flight->call->move(flight->call);
         if (status == PW_OK && device->writes)
-                status = pw_cuda_check(device, driver->cuStreamWriteValue64(device->launches, device->page_at, number, 0),
+                status = pw_cuda_check(device, driver->cuStreamWriteValue64(device->launches, pw_cuda_end_at(device, number),
+                                                                      pw_guard_end(number, 0, 0, PW_GUARD_WHOLE), 0),
                                        "writing a number", ret_err);
         if (status == PW_OK)
                 status = pw_cuda_check(device, driver->cuEventRecord(flight->event, device->launches), "an event", ret_err);
@@ -366,13 +372,18 @@ static enum pw_status cuda_launch(struct pw_exec_device *device, const struct pw
         return status;
 }
 
+static uint64_t end_of(const struct pw_exec_device *device, uint64_t number)
+{
+        return __atomic_load_n(&device->page->ends[number % PW_CUDA_FLIGHTS], __ATOMIC_ACQUIRE);
+}
+
 /* Has flight `number` ended? A device that is lost is found out here. */
 static bool has_ended(struct pw_exec_device *device, uint64_t number)
 {
         enum pw_cuda_result result;
         struct pw_error err;
 
-        if (__atomic_load_n(&device->page->progress, __ATOMIC_ACQUIRE) >= number)
+        if (pw_guard_end_is(end_of(device, number), number))
                 return true;
         if (device->unended == number)
                 return false;
@@ -385,17 +396,15 @@ static bool has_ended(struct pw_exec_device *device, uint64_t number)
 }
 
 /* A word that says more than it can is what spoilt memory says. */
-static void look_at_words(struct pw_exec_device *device, uint64_t number, struct pw_device_end *end)
+static void look_at_end(struct pw_exec_device *device, uint64_t number, struct pw_device_end *end)
 {
-        const struct pw_cuda_words *words = pw_cuda_words(device, number);
         const struct pw_device_call *call = flight_at(device, number)->call;
-        uint32_t fault = words->fault;
+        uint64_t word = end_of(device, number);
+        uint32_t fault = pw_guard_end_fault(word);
 
-        for (uint32_t i = 0; i < pw_device_call_rooms(call); i++) {
-                enum pw_guard_state state = (enum pw_guard_state)pw_min_u64(words->guards[i], PW_GUARD_PASSED);
-                end->output = state > end->guard ? i : end->output;
-                end->guard = state > end->guard ? state : end->guard;
-        }
+        end->guard = pw_guard_end_is(word, number) ? (enum pw_guard_state)pw_min_u64(pw_guard_end_state(word), PW_GUARD_PASSED)
+                                                   : PW_GUARD_PASSED;
+        end->output = end->guard != PW_GUARD_WHOLE ? (uint32_t)pw_min_u64(pw_guard_end_room(word), pw_device_call_rooms(call) - 1) : 0;
         if (!fault || end->status != PW_OK)
                 return;
         end->status = PW_FAILED;
@@ -417,7 +426,7 @@ static bool cuda_done(struct pw_exec_device *device, struct pw_device_end *ret_e
         }
         *ret_end = (struct pw_device_end){ flight_at(device, device->first)->status, PW_GUARD_WHOLE, 0 };
         if (!flight_at(device, device->first)->call->move)
-                look_at_words(device, device->first, ret_end);
+                look_at_end(device, device->first, ret_end);
         device->first++;
         device->count--;
         return true;

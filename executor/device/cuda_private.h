@@ -1,9 +1,8 @@
 /* What the files of kind cuda share: one GPU, as its executor drives it.
  *
  * One launching thread, two streams of its own: what runs in order is launched on one, values are copied out on the other. Between
- * two functions runs one kernel (guard.cu): it looks at the guards of the one that has ended, writes its number where the host sees
- * it, and sets those of the next; behind the last function it is launched when nothing else comes. What kernels say of a call, a
- * fault and the guards, they write into memory of the host that is pinned, where the call has a slot.
+ * two functions runs one kernel (guard.cu): it looks at the guards of the one that has ended, writes what became of it where the host
+ * sees it, and sets those of the next; behind the last function it is launched when nothing else comes.
  *
  * Measured on an H100: an event that nobody sleeps for costs the device nothing, a number written by the stream, a kernel, and an
  * event that wakes the processor 2 us each, and a launch 3 us of the processor. So it is a third stream that wakes (cuda_watch.c).
@@ -14,6 +13,7 @@
 #define PW_EXECUTOR_DEVICE_CUDA_PRIVATE_H
 
 #include "executor/device/cuda/cuda_driver.h"
+#include "executor/device/cuda/guard_rooms.h"
 #include "executor/device/device.h"
 
 #include <pthread.h>
@@ -22,10 +22,8 @@
 #define PW_CUDA_PIECE_BYTES (UINT64_C(4) << 20) /* that come from the host at once */
 #define PW_CUDA_PIECES 64u
 
-/* What kernels of a call write. */
-struct pw_cuda_words { uint32_t fault, guards[PW_TASK_ARGS_MAX + 1]; }; /* of outputs, then of scratch */
-/* Memory of the host that is pinned. progress: the number of the last call that has ended. */
-struct pw_cuda_page { _Alignas(64) uint64_t progress; _Alignas(64) struct pw_cuda_words words[PW_CUDA_FLIGHTS]; };
+/* Memory of the host that is pinned: of each call a word, pw_guard_end(), when it has ended. */
+struct pw_cuda_page { uint64_t ends[PW_CUDA_FLIGHTS]; };
 
 struct pw_cuda_flight {
         const struct pw_device_call *call;
@@ -69,6 +67,7 @@ struct pw_exec_device {
         bool writes;               /* streams write numbers; else events alone say what was moved */
         struct pw_cuda_page *page;
         unsigned long long page_at; /* for the device */
+        unsigned long long words;   /* memory of the device: of each call what its kernels say, struct pw_guard_words */
         uint64_t first, count;     /* flights: their numbers count from 1 on */
         struct pw_cuda_flight flights[PW_CUDA_FLIGHTS];
         uint64_t unended;          /* the last one, whose end is not launched yet; 0: none is without */
@@ -107,19 +106,20 @@ enum pw_status pw_cuda_service_launch(struct pw_task *task, const struct pw_kern
 enum pw_status pw_cuda_service_copy(struct pw_task *task, void *to, const void *from, uint64_t bytes);
 
 /* cuda_guard.c */
-/* What kernels write of flight `number`. */
-static inline struct pw_cuda_words *pw_cuda_words(struct pw_exec_device *device, uint64_t number)
+/* Where the device says how flight `number` ended, and where its kernels say what they do: for the device. */
+static inline unsigned long long pw_cuda_end_at(const struct pw_exec_device *device, uint64_t number)
 {
-        return &device->page->words[number % PW_CUDA_FLIGHTS];
+        return device->page_at + offsetof(struct pw_cuda_page, ends[number % PW_CUDA_FLIGHTS]);
 }
-/* The same, for the device: what is `offset` bytes into it. */
-static inline unsigned long long pw_cuda_words_at(const struct pw_exec_device *device, uint64_t number, size_t offset)
+static inline unsigned long long pw_cuda_words_at(const struct pw_exec_device *device, uint64_t number)
 {
-        return device->page_at + offsetof(struct pw_cuda_page, words[number % PW_CUDA_FLIGHTS]) + offset;
+        return device->words + number % PW_CUDA_FLIGHTS * sizeof(struct pw_guard_words);
 }
-/* Launch what comes between two functions: `ended`, flight `number`, is over then, and `begins` has its guards. NULL: none. */
-PW_MUST_CHECK enum pw_status pw_cuda_guards(struct pw_exec_device *device, const struct pw_device_call *ended, uint64_t number,
-                                            const struct pw_device_call *begins, struct pw_error *ret_err);
+/* Launch what comes between two functions: the call that has ended is over then, and the one that begins has its guards. NULL: none
+ * does. */
+struct pw_cuda_turn { const struct pw_device_call *ended, *begins; uint64_t ended_number, begins_number; };
+PW_MUST_CHECK enum pw_status pw_cuda_guards(struct pw_exec_device *device, const struct pw_cuda_turn *turn,
+                                            struct pw_error *ret_err);
 
 /* cuda_watch.c */
 enum pw_status pw_cuda_watch_open(struct pw_exec_device *device, struct pw_error *ret_err);

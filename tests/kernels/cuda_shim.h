@@ -58,10 +58,6 @@ template <typename T> static inline T atomicMax(T *at, T value)
         return cuda_shim_change(at, [value](T seen) { return seen < value ? value : seen; });
 }
 
-/* Threads come one after another: what is before it has been done by those before. */
-static inline void __syncwarp() {}
-static inline void __threadfence_system() {}
-
 static inline uint64_t cuda_shim_nanoseconds()
 {
         struct timespec now;

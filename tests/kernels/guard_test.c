@@ -16,8 +16,8 @@ static const struct pw_guard_key key = { { 3, 4 } };
 /* Up to four rooms of each of two gangs. */
 struct turn {
         uint8_t *ends[2 * PW_GUARD_ROOMS];
-        uint32_t *states;
-        uint64_t *progress, number;
+        struct pw_guard_words *said, *says;
+        uint64_t *end;
         struct pw_guard_turn rooms;
 };
 
@@ -27,9 +27,9 @@ static void launch(struct turn *turn, uint32_t threads)
 
         for (uint32_t i = 0; i < 2 * PW_GUARD_ROOMS; i++)
                 args[i] = &turn->ends[i];
-        args[8] = &turn->states;
-        args[9] = &turn->progress;
-        args[10] = &turn->number;
+        args[8] = &turn->said;
+        args[9] = &turn->says;
+        args[10] = &turn->end;
         args[11] = &turn->rooms;
         kernels_launch("pw_guard_turn", args, 1, threads);
 }
@@ -45,7 +45,7 @@ static void room_add(struct turn *turn, uint32_t at, const struct pw_guard *guar
 
 static void set(const struct pw_guard *guard, uint8_t *end, uint64_t rest, uint32_t threads)
 {
-        struct turn turn = { .number = 0 };
+        struct turn turn = { .said = NULL };
 
         room_add(&turn, PW_GUARD_ROOMS, guard, end, rest);
         launch(&turn, threads);
@@ -53,12 +53,15 @@ static void set(const struct pw_guard *guard, uint8_t *end, uint64_t rest, uint3
 
 static uint32_t check(const struct pw_guard *guard, uint8_t *end, uint64_t rest, uint32_t threads)
 {
-        uint32_t word = 0;
-        struct turn turn = { .states = &word };
+        struct pw_guard_words said = { 0, 0 };
+        uint64_t word = 0;
+        struct turn turn = { .said = &said, .end = &word, .rooms = { .number = 5, .has_ended = true } };
 
         room_add(&turn, 0, guard, end, rest);
         launch(&turn, threads);
-        return word;
+        assert_true(pw_guard_end_is(word, 5));
+        assert_int_equal(pw_guard_end_room(word), 0);
+        return pw_guard_end_state(word);
 }
 
 /* What is written is what the processor would write, and each byte that is touched is seen as by it. */
@@ -86,25 +89,45 @@ static void test_each_byte(void **state)
         }
 }
 
-/* A word that says more already keeps it; progress is written where there is a number. */
-static void test_words(void **state)
+/* The end says all of it: the number, the fault, the worst room of all launches, and of two alike the first. */
+static void test_the_end(void **state)
 {
         const struct pw_guard guard = pw_guard_make(&key, 9);
-        uint8_t room[64];
-        uint32_t word = PW_GUARD_PASSED;
-        uint64_t progress = 7;
-        struct turn turn = { .states = &word, .progress = &progress };
+        struct pw_guard_words said = { 7, 0 }, says = { 1, 2 };
+        uint8_t rooms[PW_GUARD_ROOMS][64];
+        uint64_t word = 3;
+        struct turn turn = { .said = &said, .end = &word, .rooms = { .first = 4, .has_ended = true } };
         (void)state;
 
-        pw_guard_set(&guard, room, sizeof room);
-        room[0] ^= 1;
-        room_add(&turn, 0, &guard, room, sizeof room);
+        for (uint32_t i = 0; i < PW_GUARD_ROOMS; i++) {
+                pw_guard_set(&guard, rooms[i], sizeof rooms[i]);
+                room_add(&turn, i, &guard, rooms[i], sizeof rooms[i]);
+        }
+        rooms[0][60] ^= 1;
+        rooms[1][0] ^= 1;
+        rooms[2][60] ^= 1;
         launch(&turn, 32);
-        assert_int_equal(word, PW_GUARD_PASSED);
-        assert_int_equal(progress, 7);
-        turn.number = 8;
+        assert_int_equal(word, 3);
+        turn.rooms.first = 8;
+        turn.rooms.number = (UINT64_C(1) << 41) + 6;
+        turn.says = &says;
+        turn.rooms.is_first = true;
+        pw_guard_set(&guard, rooms[0], sizeof rooms[0]);
         launch(&turn, 32);
-        assert_int_equal(progress, 8);
+        assert_true(pw_guard_end_is(word, turn.rooms.number));
+        assert_false(pw_guard_end_is(word, 7));
+        assert_int_equal(pw_guard_end_state(word), PW_GUARD_PASSED);
+        assert_int_equal(pw_guard_end_room(word), 4);
+        assert_int_equal(pw_guard_end_fault(word), 7);
+        assert_int_equal(says.fault | says.worst, 0);
+        said = (struct pw_guard_words){ UINT32_MAX, 0 };
+        launch(&turn, 32);
+        assert_int_equal(pw_guard_end_room(word), 10);
+        assert_int_equal(pw_guard_end_fault(word), PW_GUARD_FAULT_MAX);
+        rooms[2][60] ^= 1;
+        launch(&turn, 32);
+        assert_int_equal(pw_guard_end_state(word), PW_GUARD_TOUCHED);
+        assert_int_equal(pw_guard_end_room(word), 9);
 }
 
 /* Up to four at once; where the rest is 0 there is none, whatever its address. */
@@ -116,8 +139,9 @@ static void test_four(void **state)
 
         for (uint32_t there = 0; there < 16; there++) {
                 uint8_t rooms[PW_GUARD_ROOMS][64], want[PW_GUARD_ROOMS][64];
-                uint32_t words[PW_GUARD_ROOMS] = { 0 };
-                struct turn sets = { .number = 0 }, looks = { .states = words };
+                struct pw_guard_words said = { 0, 0 };
+                uint64_t word = 0;
+                struct turn sets = { .said = NULL }, looks = { .said = &said, .end = &word, .rooms = { .number = 1, .has_ended = true } };
                 memset(rooms, 0xaa, sizeof rooms);
                 memset(want, 0xaa, sizeof want);
                 for (uint32_t i = 0; i < PW_GUARD_ROOMS; i++) {
@@ -132,10 +156,8 @@ static void test_four(void **state)
                 rooms[1][5] ^= 1;
                 rooms[2][63] ^= 1;
                 launch(&looks, 32);
-                assert_int_equal(words[0], PW_GUARD_WHOLE);
-                assert_int_equal(words[1], there & 2 ? PW_GUARD_TOUCHED : PW_GUARD_WHOLE);
-                assert_int_equal(words[2], there & 4 ? PW_GUARD_PASSED : PW_GUARD_WHOLE);
-                assert_int_equal(words[3], PW_GUARD_WHOLE);
+                assert_int_equal(pw_guard_end_state(word), there & 4 ? PW_GUARD_PASSED : there & 2 ? PW_GUARD_TOUCHED : PW_GUARD_WHOLE);
+                assert_int_equal(pw_guard_end_room(word), there & 4 ? 2 : there & 2 ? 1 : 0);
         }
 }
 
@@ -143,20 +165,21 @@ static void test_four(void **state)
 static void test_the_same_room(void **state)
 {
         const struct pw_guard first = pw_guard_make(&key, 12), second = pw_guard_make(&key, 13);
+        struct pw_guard_words said = { 0, 0 };
         uint8_t room[64];
-        uint32_t words[PW_GUARD_ROOMS];
+        uint64_t word;
         (void)state;
 
         for (uint32_t touched = 0; touched < 2; touched++)
                 for (uint32_t threads = 1; threads <= 32; threads++) {
-                        struct turn turn = { .states = words };
-                        memset(words, 0, sizeof words);
+                        struct turn turn = { .said = &said, .end = &word, .rooms = { .number = 1, .has_ended = true } };
+                        word = 0;
                         pw_guard_set(&first, room, sizeof room);
                         room[3] ^= touched;
                         room_add(&turn, 2, &first, room, sizeof room);
                         room_add(&turn, PW_GUARD_ROOMS, &second, room, sizeof room);
                         launch(&turn, threads);
-                        assert_int_equal(words[2], touched ? PW_GUARD_TOUCHED : PW_GUARD_WHOLE);
+                        assert_int_equal(pw_guard_end_state(word), touched ? PW_GUARD_TOUCHED : PW_GUARD_WHOLE);
                         assert_int_equal(pw_guard_check(&second, room, sizeof room), PW_GUARD_WHOLE);
                 }
 }
@@ -179,7 +202,7 @@ static void test_addresses(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_byte), cmocka_unit_test(test_words),
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_byte), cmocka_unit_test(test_the_end),
                                             cmocka_unit_test(test_four), cmocka_unit_test(test_the_same_room),
                                             cmocka_unit_test(test_addresses) };
 

@@ -1,8 +1,6 @@
 /* The guards of rooms on a GPU: looked at behind one function, set ahead of the next, by one kernel where that can be. */
 #include "executor/device/cuda_private.h"
 
-#include "executor/device/cuda/guard_rooms.h"
-
 #define THREADS 32u /* a byte of a room's guards each */
 
 static const char code[] =
@@ -25,31 +23,28 @@ static void fill(const struct pw_device_call *call, uint32_t first, struct pw_gu
         }
 }
 
-/* One launch. Of `ended`, rooms from `first_ended` on are looked at; NULL: none. */
-struct turn {
-        const struct pw_device_call *ended, *begins;
-        uint32_t first_ended, first_begins;
-        uint64_t number, progress; /* of the flight; what is written: the number, or 0: nothing */
-};
+/* One launch, of rooms from these on. */
+struct part { uint32_t ended, begins; bool looks, sets, last; };
 
-static enum pw_status launch(struct pw_exec_device *device, const struct turn *turn, struct pw_error *ret_err)
+static enum pw_status launch(struct pw_exec_device *device, const struct pw_cuda_turn *turn, const struct part *part,
+                             struct pw_error *ret_err)
 {
-        unsigned long long ends[2 * PW_GUARD_ROOMS] = { 0 }, progress_at = device->page_at,
-                           states = pw_cuda_words_at(device, turn->number, offsetof(struct pw_cuda_words, guards)) +
-                                    turn->first_ended * sizeof(uint32_t);
-        uint64_t progress = turn->progress;
-        struct pw_guard_turn rooms = { 0 };
+        unsigned long long ends[2 * PW_GUARD_ROOMS] = { 0 }, end_at = pw_cuda_end_at(device, turn->ended_number),
+                           said = pw_cuda_words_at(device, turn->ended_number),
+                           says = pw_cuda_words_at(device, turn->begins_number);
+        struct pw_guard_turn rooms = { .number = part->last ? turn->ended_number : 0, .first = part->ended,
+                                       .has_ended = part->looks, .is_first = part->sets && !part->begins };
         void *args[2 * PW_GUARD_ROOMS + 4];
 
-        if (turn->ended)
-                fill(turn->ended, turn->first_ended, &rooms.ended, ends);
-        if (turn->begins)
-                fill(turn->begins, turn->first_begins, &rooms.begins, ends + PW_GUARD_ROOMS);
+        if (part->looks)
+                fill(turn->ended, part->ended, &rooms.ended, ends);
+        if (part->sets)
+                fill(turn->begins, part->begins, &rooms.begins, ends + PW_GUARD_ROOMS);
         for (uint32_t i = 0; i < 2 * PW_GUARD_ROOMS; i++)
                 args[i] = &ends[i];
-        args[2 * PW_GUARD_ROOMS] = &states;
-        args[2 * PW_GUARD_ROOMS + 1] = &progress_at;
-        args[2 * PW_GUARD_ROOMS + 2] = &progress;
+        args[2 * PW_GUARD_ROOMS] = &said;
+        args[2 * PW_GUARD_ROOMS + 1] = &says;
+        args[2 * PW_GUARD_ROOMS + 2] = &end_at;
         args[2 * PW_GUARD_ROOMS + 3] = &rooms;
         return pw_cuda_launch_own(device, &(struct pw_cuda_kernel_of){ 0, &guard_code, "pw_guard_turn" },
                                   (struct pw_cuda_grid){ 1, THREADS }, args, ret_err);
@@ -67,31 +62,26 @@ static bool is_in_the_way(const struct pw_device_call *ended, const struct pw_de
         return false;
 }
 
-enum pw_status pw_cuda_guards(struct pw_exec_device *device, const struct pw_device_call *ended, uint64_t number,
-                              const struct pw_device_call *begins, struct pw_error *ret_err)
+static uint32_t rooms_of(const struct pw_device_call *call) { return call ? pw_device_call_rooms(call) : 0; }
+
+/* A call without rooms ends and begins, too. */
+enum pw_status pw_cuda_guards(struct pw_exec_device *device, const struct pw_cuda_turn *turn, struct pw_error *ret_err)
 {
-        uint32_t ended_count = ended ? pw_device_call_rooms(ended) : 0, begins_count = begins ? pw_device_call_rooms(begins) : 0;
+        bool together = turn->ended && turn->begins && !is_in_the_way(turn->ended, turn->begins);
+        bool ended = !turn->ended, begun = !turn->begins;
         uint32_t looked = 0, set = 0;
-        bool together = ended && begins && !is_in_the_way(ended, begins), over = !ended;
         enum pw_status status = PW_OK;
 
-        while ((!over || set < begins_count) && status == PW_OK) {
-                bool last = looked + PW_GUARD_ROOMS >= ended_count, sets = over || (last && together);
-                struct turn turn = { .first_ended = looked, .first_begins = set, .number = number };
+        while ((!ended || !begun) && status == PW_OK) {
+                struct part part = { .ended = looked, .begins = set, .looks = !ended };
 
-                if (!over) {
-                        turn.ended = ended;
-                        turn.progress = last ? number : 0;
-                        looked += PW_GUARD_ROOMS;
-                }
-                if (sets && set < begins_count) {
-                        turn.begins = begins;
-                        set += PW_GUARD_ROOMS;
-                }
-                over |= last;
-                if (!turn.ended)
-                        turn.first_ended = 0;
-                status = launch(device, &turn, ret_err);
+                part.last = part.looks && looked + PW_GUARD_ROOMS >= rooms_of(turn->ended);
+                part.sets = !begun && (ended || (part.last && together));
+                status = launch(device, turn, &part, ret_err);
+                looked += PW_GUARD_ROOMS;
+                set += part.sets ? PW_GUARD_ROOMS : 0;
+                ended |= part.last;
+                begun |= part.sets && set >= rooms_of(turn->begins);
         }
         return status;
 }
