@@ -31,6 +31,7 @@ grep -E '"(name|step)"' "$work/out"
 # One GPU: daemons of eight devices have it eight times.
 printf 'devices = 1\n' >>"$gpus/fake_cuda.conf"
 LD_LIBRARY_PATH=$gpus run --no-bars --small --only parts || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
+run --driver "$gpus/libcuda.so.1" --nccl "$gpus/libnccl.so.2" --small --only sums || { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
 run --driver "$gpus/libcuda.so.1" --nccl "$gpus/libnccl.so.2" --small --only reduces ||
         { bad "with one GPU: exit $?"; cat "$work/out" "$work/err"; }
 for line in '"NCCL registers an arena", "answer": "it does"' '"seconds until a communicator is made", "answer": [0-9]' \

@@ -311,6 +311,9 @@ tests_integration_work_nccl_test_SOURCES = tests/integration/work/nccl_test.c te
 tests_integration_work_nccl_channels_test_SOURCES = tests/integration/work/nccl_channels_test.c $(integration_nccl_scene)
 tests_integration_work_nccl_channels_test_LDADD = $(integration_libraries)
 tests_integration_work_nccl_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/work/sums_test
+tests_integration_work_sums_test_SOURCES = tests/integration/work/sums_test.c $(integration_nccl_scene)
+tests_integration_work_sums_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/scratch_test
 tests_integration_work_scratch_test_SOURCES = tests/integration/work/scratch_test.c $(integration_scene) $(integration_folder) \
 	tests/integration/other.c tests/integration/other.h $(integration_sources)

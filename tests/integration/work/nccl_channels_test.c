@@ -7,22 +7,6 @@
 
 /* --- how many ----------------------------------------------------------------------------------------------------------------- */
 
-/* How often the executors called `function`. */
-static int calls_of(const char *function)
-{
-        char path[96], line[200], name[64];
-        FILE *file;
-        int count = 0;
-
-        snprintf(path, sizeof path, "%s/trace", nccl_gpus.folder);
-        file = fopen(path, "re");
-        assert_non_null(file);
-        while (fgets(line, sizeof line, file))
-                count += sscanf(line, "%*d %63s", name) == 1 && !strcmp(name, function);
-        fclose(file);
-        return count;
-}
-
 #define SETS 3u
 
 /* One sum over each of `counts` devices at a time, by sets[order[0]], sets[order[1]], ... */
@@ -47,11 +31,11 @@ static void sums(void **state, const char *kept, const uint32_t counts[SETS], co
 static void one_at_a_time(void **state)
 {
         sums(state, "--nccl-communicators=1", (const uint32_t[SETS]){ 4, 3, 2 }, "001100");
-        assert_int_equal(calls_of("ncclAllReduce"), 2 * (4 + 3 + 4));
-        assert_int_equal(calls_of("ncclCommInitRankConfig"), 4 + 3 + 4);
-        assert_int_equal(calls_of("ncclCommRegister"), 4 + 3 + 4);
-        assert_int_equal(calls_of("ncclCommDestroy"), 3 + 3);
-        assert_int_equal(calls_of("ncclCommDeregister"), 3 + 3);
+        assert_int_equal(nccl_calls_of("ncclAllReduce"), 2 * (4 + 3 + 4));
+        assert_int_equal(nccl_calls_of("ncclCommInitRankConfig"), 4 + 3 + 4);
+        assert_int_equal(nccl_calls_of("ncclCommRegister"), 4 + 3 + 4);
+        assert_int_equal(nccl_calls_of("ncclCommDestroy"), 3 + 3);
+        assert_int_equal(nccl_calls_of("ncclCommDeregister"), 3 + 3);
         it_gpus_done(&nccl_gpus);
 }
 
@@ -59,7 +43,7 @@ static void one_at_a_time(void **state)
 static void the_least_used_goes(void **state)
 {
         sums(state, "--nccl-communicators=2", (const uint32_t[SETS]){ 4, 3, 2 }, "01020");
-        assert_int_equal(calls_of("ncclCommInitRankConfig"), 4 + 3 + 2);
+        assert_int_equal(nccl_calls_of("ncclCommInitRankConfig"), 4 + 3 + 2);
         it_gpus_done(&nccl_gpus);
 }
 

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 struct it_gpus nccl_gpus;
 
@@ -104,3 +105,17 @@ void nccl_expect_way(const struct nccl_scene *scene, const char *way)
         pw_listing_free(nodes);
 }
 
+int nccl_calls_of(const char *function)
+{
+        char path[96], line[200], name[64];
+        FILE *file;
+        int count = 0;
+
+        snprintf(path, sizeof path, "%s/trace", nccl_gpus.folder);
+        file = fopen(path, "re");
+        assert_non_null(file);
+        while (fgets(line, sizeof line, file))
+                count += sscanf(line, "%*d %63s", name) == 1 && !strcmp(name, function);
+        fclose(file);
+        return count;
+}

@@ -31,5 +31,7 @@ void nccl_expect_right(const struct nccl_scene *scene); /* over four devices */
 void nccl_expect_fails(const struct nccl_scene *scene, enum pw_status status, const char *texts);
 /* What is said of the only program's all-reduce. */
 void nccl_expect_way(const struct nccl_scene *scene, const char *way);
+/* How often the executors called `function`, by a fake NCCL with the line "trace = trace". */
+int nccl_calls_of(const char *function);
 
 #endif
