@@ -55,6 +55,11 @@ struct pw_cuda_stage {
         struct pw_cuda_piece pieces[PW_CUDA_PIECES];
 };
 
+/* Memory of the host that is registered with the driver: ascending, apart from each other. */
+#define PW_CUDA_PINS 256u
+struct pw_cuda_pin { uint8_t *base; uint64_t bytes; };
+struct pw_cuda_pins { uint32_t count; struct pw_cuda_pin all[PW_CUDA_PINS]; };
+
 struct pw_cuda_code; /* cuda_code.c */
 
 struct pw_exec_device {
@@ -76,6 +81,7 @@ struct pw_exec_device {
         struct pw_cuda_watch watch;
         struct pw_cuda_code *code;
         struct pw_cuda_stage stage;
+        struct pw_cuda_pins pins;
         size_t granularity;        /* of arenas */
 };
 
@@ -135,6 +141,12 @@ struct pw_cuda_staged { uint8_t *host; unsigned long long at; };
 PW_MUST_CHECK enum pw_status pw_cuda_stage_take(struct pw_exec_device *device, uint64_t bytes, struct pw_cuda_staged *ret_staged,
                                                 struct pw_error *ret_err);
 PW_MUST_CHECK enum pw_status pw_cuda_stage_used(struct pw_exec_device *device, struct pw_error *ret_err);
+
+/* cuda_pin.c: of the table of memory; an error that sticks ends the process. */
+bool pw_cuda_pin(struct pw_exec_device *device, uint8_t *base, uint64_t bytes, bool writable);
+void pw_cuda_unpin(struct pw_exec_device *device, uint8_t *base, uint64_t bytes);
+/* How many of the `bytes` at `at` are alike: all in one registration, or in none. One copy is of no more than these. */
+uint64_t pw_cuda_alike(const struct pw_exec_device *device, const void *at, uint64_t bytes, bool *ret_pinned);
 
 /* cuda_memory.c */
 extern const struct pw_device_memory pw_memory_cuda;

@@ -3,7 +3,7 @@
  * An address of a room is what the table says it is: where the memory is apart (PW_DEVICE_APART), it means nothing to anybody but
  * the table and the functions that run on the device. What is asked for is done in order, behind what was launched before, and
  * later perhaps: the call that asks for it (struct pw_device_call, `move`) ends when it is done. Memory of the processor that is
- * read has been read at the return.
+ * read has been read at the return, but what is pinned only when it is done.
  * Threads: the executor's launching thread.
  */
 #ifndef PW_EXECUTOR_DEVICE_MEMORY_H
@@ -45,7 +45,17 @@ struct pw_device_memory {
         /* Errors: also PW_UNSUPPORTED (there is no such reduction). */
         enum pw_status (*reduce_box)(struct pw_exec_device *device, const struct pw_box_move *move, enum pw_op op,
                                      struct pw_error *ret_err);
+        /* Have the device reach memory of the processor by itself, whole pages, until unpin(): they do not move, and stay its
+         * own when their file gives them back. Where it does, copies of what lies there are faster. False: it does not, as a device
+         * that needs none of that, or whose driver cannot.   Blocks: while pages are looked up, 60 ms for 1 GiB. */
+        bool (*pin)(struct pw_exec_device *device, uint8_t *base, uint64_t bytes, bool writable);
+        /* What pin() was given, once nothing that was asked for reads or writes there.   Blocks: 20 ms for 1 GiB. */
+        void (*unpin)(struct pw_exec_device *device, uint8_t *base, uint64_t bytes);
 };
+
+/* The pin() and unpin() of a device to which all memory of the processor is alike. */
+bool pw_memory_pins_nothing(struct pw_exec_device *device, uint8_t *base, uint64_t bytes, bool writable);
+void pw_memory_unpins_nothing(struct pw_exec_device *device, uint8_t *base, uint64_t bytes);
 
 /* Rooms in memory of the processor, whose addresses are its own. */
 extern const struct pw_device_memory pw_memory_host;

@@ -115,4 +115,6 @@ const struct pw_device_memory pw_memory_apart = {
         .copy_out = apart_copy_out,
         .copy_box = apart_copy_box,
         .reduce_box = apart_reduce_box,
+        .pin = pw_memory_pins_nothing,
+        .unpin = pw_memory_unpins_nothing,
 };

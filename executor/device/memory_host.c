@@ -55,6 +55,17 @@ static enum pw_status host_reduce_box(struct pw_exec_device *device, const struc
         return pw_error_set(ret_err, PW_UNSUPPORTED, "a reduction of %s values", pw_dtype_text(move->dtype));
 }
 
+bool pw_memory_pins_nothing(struct pw_exec_device *device, uint8_t *base, uint64_t bytes, bool writable)
+{
+        (void)device, (void)base, (void)bytes, (void)writable;
+        return false;
+}
+
+void pw_memory_unpins_nothing(struct pw_exec_device *device, uint8_t *base, uint64_t bytes)
+{
+        (void)device, (void)base, (void)bytes;
+}
+
 const struct pw_device_memory pw_memory_host = {
         .make = host_make,
         .map = host_map,
@@ -63,4 +74,6 @@ const struct pw_device_memory pw_memory_host = {
         .copy_out = host_copy_out,
         .copy_box = host_copy_box,
         .reduce_box = host_reduce_box,
+        .pin = pw_memory_pins_nothing,
+        .unpin = pw_memory_unpins_nothing,
 };

@@ -1,6 +1,6 @@
-/* What every memory of a device keeps: boxes are copied and reduced as the processor does it, from its memory and from the
- * device's, bytes come out as they are there, an arena is zeroed, and is the same for who maps it by its descriptor, after its
- * maker, too. GPUs are those of the fake driver.
+/* What every memory of a device keeps: boxes are copied and reduced as the processor does it, from its memory, which may be pinned
+ * in parts, and from the device's; bytes come out as they are there; an arena is zeroed, and is the same for who maps it by its
+ * descriptor, after its maker, too. GPUs are those of the fake driver.
  */
 #include "base/memory.h"
 #include "executor/device/device.h"
@@ -19,6 +19,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +99,8 @@ static enum pw_status nothing(const struct pw_device_call *call)
         (void)call;
         return PW_OK;
 }
+
+static bool is_gpu(const struct site *site) { return !strcmp(site->kind->name, "cuda"); }
 
 /* All that was asked for is done. */
 static void settle(const struct site *site)
@@ -263,6 +266,63 @@ static void test_boxes(void **state)
         each_memory(check_large);
 }
 
+/* --- pinned pages ------------------------------------------------------------------------------------------------------------- */
+
+#define PAGES_BYTES (UINT64_C(5) << 20)
+
+/* In and out, over the borders of what is pinned. */
+static void check_crossing(struct site *site, uint8_t *pages, uint64_t from, uint64_t bytes)
+{
+        uint8_t *seen = malloc(bytes);
+
+        for (uint64_t i = 0; i < bytes; i++)
+                pages[from + i] = (uint8_t)below(256);
+        put(site, 4096, pages + from, bytes);
+        read_out(site, seen, 4096, bytes);
+        assert_memory_equal(seen, pages + from, bytes);
+        memset(pages + from, 0, bytes);
+        read_out(site, pages + from, 4096, bytes);
+        assert_memory_equal(seen, pages + from, bytes);
+        free(seen);
+}
+
+static void check_pins(struct site *site)
+{
+        static const struct { uint64_t at, bytes; } pins[] = { { 2 << 20, 1 << 20 }, { 3 << 20, 8192 }, { 0, 4096 } };
+        int fd = memfd_create("pages", MFD_CLOEXEC);
+        uint8_t *pages, *read_only;
+
+        assert_int_equal(ftruncate(fd, PAGES_BYTES), 0);
+        pages = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        read_only = mmap(NULL, PAGES_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+        for (uint32_t i = 0; i < pw_array_count(pins); i++)
+                assert_int_equal(site->memory->pin(site->device, pages + pins[i].at, pins[i].bytes, true), is_gpu(site));
+        if (is_gpu(site))
+                assert_false(site->memory->pin(site->device, pages + (3 << 20) + 4096, 8192, true));
+        check_crossing(site, pages, 0, PAGES_BYTES);
+        for (uint32_t i = 0; i < 40; i++) {
+                uint64_t from = below(PAGES_BYTES / 2);
+                check_crossing(site, pages, from, 1 + below((uint32_t)(PAGES_BYTES - from)));
+        }
+        for (uint32_t i = 0; i < pw_array_count(pins); i++)
+                site->memory->unpin(site->device, pages + pins[i].at, pins[i].bytes);
+        assert_int_equal(site->memory->pin(site->device, read_only, PAGES_BYTES, false), is_gpu(site));
+        pages[PAGES_BYTES - 1] = 77;
+        put(site, 0, read_only, PAGES_BYTES);
+        read_out(site, pages, PAGES_BYTES - 1, 1);
+        assert_int_equal(pages[0], 77);
+        site->memory->unpin(site->device, read_only, PAGES_BYTES);
+        munmap(pages, PAGES_BYTES);
+        munmap(read_only, PAGES_BYTES);
+        close(fd);
+}
+
+static void test_pins(void **state)
+{
+        (void)state;
+        each_memory(check_pins);
+}
+
 /* --- refusals, arenas --------------------------------------------------------------------------------------------------------- */
 
 static void check_refusals(struct site *site)
@@ -376,8 +436,12 @@ static int end(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory_of_others), cmocka_unit_test(test_boxes),
-                                            cmocka_unit_test(test_rest) };
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_memory_of_others),
+                cmocka_unit_test(test_boxes),
+                cmocka_unit_test(test_pins),
+                cmocka_unit_test(test_rest),
+        };
 
         return cmocka_run_group_tests_name("memories of devices", tests, begin, end);
 }

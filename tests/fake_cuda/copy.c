@@ -8,6 +8,7 @@ struct copy {
         struct fake_work work;
         enum copy_kind kind;
         uint64_t to, from, bytes, value; /* addresses, of either side */
+        bool is_pinned;                  /* the host's side is, from end to end */
 };
 
 static bool is_on_device(const struct copy *copy, bool is_source)
@@ -22,7 +23,7 @@ static void *side_at(const struct copy *copy, const struct CUctx_st *context, bo
 
         if (is_on_device(copy, is_source))
                 return fake_at(context, address, copy->bytes, !is_source);
-        return (void *)(uintptr_t)address;
+        return copy->is_pinned ? fake_at(context, address, copy->bytes, !is_source) : (void *)(uintptr_t)address;
 }
 
 static void copy_do(const struct copy *copy, void *to, const void *from)
@@ -59,6 +60,8 @@ static enum pw_cuda_result copy_run(struct fake_work *work, struct CUctx_st *con
         from = has_source ? side_at(copy, context, true) : NULL;
         if (to && (from || !has_source))
                 copy_do(copy, to, from);
+        if (to && from && copy->kind == TO_DEVICE && copy->is_pinned)
+                fake_host_read(copy->from, to, copy->bytes);
         pthread_rwlock_unlock(&fake_maps);
         return to && (from || !has_source) ? PW_CUDA_SUCCESS : PW_CUDA_ILLEGAL_ADDRESS;
 }
@@ -89,6 +92,7 @@ static enum pw_cuda_result copy_submit(const struct copy *like, struct CUctx_st 
                 return PW_CUDA_OUT_OF_MEMORY;
         *copy = *like;
         copy->work = (struct fake_work){ .run = copy_run, .drop = copy_drop };
+        copy->is_pinned = !waits && (copy->kind == TO_DEVICE || copy->kind == TO_HOST);
         pthread_mutex_lock(&fake_lock);
         fake_submit(stream, &copy->work);
         if (waits)

@@ -108,13 +108,22 @@ bool fake_window_free(uint64_t address, uint64_t bytes);
 bool fake_window_has(uint64_t address, uint64_t bytes); /* were reserved, in one piece */
 void *fake_window_at(uint64_t address);
 
-/* memory.c, host.c: the bytes that stand for those at a device address, or NULL where `context` may not touch them all. */
+/* memory.c, host/host.c: the bytes that stand for those at a device address, or NULL where `context` may not touch them all. */
 void *fake_memory_at(const struct CUctx_st *context, uint64_t address, uint64_t bytes, bool writes);
 void *fake_host_at(uint64_t address, uint64_t bytes, bool writes);
 void *fake_at(const struct CUctx_st *context, uint64_t address, uint64_t bytes, bool writes); /* either; takes fake_lock */
 /* Under fake_lock: is it pinned from end to end (1), not at all (0), or in part (-1)? */
 int fake_host_pinned(const void *memory, uint64_t bytes);
+/* Bytes that the device has read at `address`, which is pinned: those of pages that are there no more are as they were. */
+void fake_host_read(uint64_t address, void *to, uint64_t bytes);
 void fake_memory_drop(struct CUctx_st *context); /* what cuMemAlloc took */
+
+/* host/held.c: some of the pages in [begin, end), which can be read. NULL: none; the others accept it. */
+struct fake_held;
+struct fake_held *fake_held_begin(uint64_t begin, uint64_t end);
+void fake_held_end(struct fake_held *held);
+/* The bytes at `to` were copied from `from`: those of held pages are taken from these. */
+void fake_held_read(const struct fake_held *held, uint64_t from, void *to, uint64_t bytes);
 
 /* stream.c */
 /* `work` is done, or dropped, after all that was given before. Under fake_lock. */

@@ -2,7 +2,7 @@
 # folder with a link to it, and a fake_cuda.conf. Host forms of kernels are in libraries that are linked with it.
 check_LTLIBRARIES += tests/fake_cuda/libcuda.la tests/fake_cuda/kernels.la
 tests_fake_cuda_libcuda_la_SOURCES = tests/fake_cuda/calls.c tests/fake_cuda/conf.c tests/fake_cuda/copy.c tests/fake_cuda/device.c \
-	tests/fake_cuda/enqueue.c tests/fake_cuda/event.c tests/fake_cuda/host.c tests/fake_cuda/kernel.c tests/fake_cuda/memory.c tests/fake_cuda/module.c \
+	tests/fake_cuda/enqueue.c tests/fake_cuda/event.c tests/fake_cuda/host/held.c tests/fake_cuda/host/host.c tests/fake_cuda/kernel.c tests/fake_cuda/memory.c tests/fake_cuda/module.c \
 	tests/fake_cuda/physical.c tests/fake_cuda/ptx.c tests/fake_cuda/stream.c tests/fake_cuda/window.c
 tests_fake_cuda_libcuda_la_LDFLAGS = $(AM_LDFLAGS) -shared -avoid-version -shrext .so.1 -rpath $(abs_builddir) \
 	-export-symbols-regex '^(cu[A-Z]|fake_cuda_)'

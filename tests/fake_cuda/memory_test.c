@@ -265,6 +265,35 @@ static void pins(struct fake *fake)
         GOOD(cuda->cuStreamSynchronize(fake->stream));
 }
 
+/* What is registered stays as it was when its file is punched. */
+static void pages_stay(struct fake *fake)
+{
+        const struct pw_cuda_driver *cuda = fake->driver;
+        unsigned long long handle, address = fake_map(fake, 4 * MIB, &handle);
+        int fd = memfd_create("pages", MFD_CLOEXEC);
+        char *memory, *written;
+
+        assert_int_equal(ftruncate(fd, MIB), 0);
+        written = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        memory = mmap(NULL, MIB, PROT_READ, MAP_SHARED, fd, 0);
+        strcpy(written, "old");
+        GOOD(cuda->cuMemHostRegister(memory, MIB, PW_CUDA_HOST_REGISTER_READ_ONLY));
+        strcpy(written + MIB - 4096, "last");
+        GOOD(cuda->cuMemcpyHtoDAsync(address, memory, MIB, fake->stream));
+        expect(fake, address, "old");
+        expect(fake, address + MIB - 4096, "last");
+        assert_int_equal(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, MIB), 0);
+        strcpy(written, "new");
+        GOOD(cuda->cuMemcpyHtoDAsync(address, memory, MIB, fake->stream));
+        expect(fake, address, "old");
+        expect(fake, address + MIB - 4096, "last");
+        GOOD(cuda->cuMemHostUnregister(memory));
+        GOOD(cuda->cuMemHostRegister(memory, MIB, PW_CUDA_HOST_REGISTER_READ_ONLY));
+        GOOD(cuda->cuMemcpyHtoDAsync(address, memory, MIB, fake->stream));
+        expect(fake, address, "new");
+        close(fd);
+}
+
 static void pins_not(struct fake *fake)
 {
         char memory[8];
@@ -279,6 +308,7 @@ static void test_pinned(void **state)
 {
         (void)state;
         fake_try("", pins);
+        fake_try("", pages_stay);
         fake_try("refuse_register = 1\n", pins_not);
 }
 

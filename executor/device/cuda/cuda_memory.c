@@ -114,11 +114,20 @@ static enum pw_status cuda_zero(struct pw_exec_device *device, uint8_t *to, uint
 static enum pw_status cuda_copy_out(struct pw_exec_device *device, void *to, const uint8_t *from, uint64_t bytes,
                                     struct pw_error *ret_err)
 {
+        enum pw_status status = PW_OK;
+        bool pinned;
+
         if (!bytes)
                 return PW_OK;
-        if (pw_cuda_check(device, device->driver->cuMemcpyDtoHAsync(to, (uintptr_t)from, bytes, device->copies),
-                          "a copy to the host", ret_err) != PW_OK)
-                return ret_err->status;
+        for (uint64_t at = 0, now; at < bytes && status == PW_OK; at += now) {
+                now = pw_cuda_alike(device, (uint8_t *)to + at, bytes - at, &pinned);
+                status = pw_cuda_check(device,
+                                       device->driver->cuMemcpyDtoHAsync((uint8_t *)to + at, (uintptr_t)from + at, now,
+                                                                         device->copies),
+                                       "a copy to the host", ret_err);
+        }
+        if (status != PW_OK)
+                return status;
         return pw_cuda_check(device, device->driver->cuStreamSynchronize(device->copies), "a copy to the host", ret_err);
 }
 
@@ -199,23 +208,39 @@ static enum pw_status staged(struct pw_exec_device *device, const struct pw_box_
         return status == PW_OK ? pw_cuda_stage_used(device, ret_err) : status;
 }
 
+static enum pw_status copy_pinned(struct pw_exec_device *device, unsigned long long to, const uint8_t *from, uint64_t bytes,
+                                  struct pw_error *ret_err)
+{
+        return pw_cuda_check(device, device->driver->cuMemcpyHtoDAsync(to, from, bytes, device->launches), "a copy from the host",
+                             ret_err);
+}
+
+/* A piece at most. */
+static enum pw_status copy_staged(struct pw_exec_device *device, unsigned long long to, const uint8_t *from, uint64_t bytes,
+                                  struct pw_error *ret_err)
+{
+        struct pw_cuda_staged piece;
+        enum pw_status status = pw_cuda_stage_take(device, bytes, &piece, ret_err);
+
+        if (status != PW_OK)
+                return status;
+        memcpy(piece.host, from, bytes);
+        status = copy_pinned(device, to, piece.host, bytes, ret_err);
+        return status == PW_OK ? pw_cuda_stage_used(device, ret_err) : status;
+}
+
 /* In one piece here and there. */
 static enum pw_status copy_in(struct pw_exec_device *device, unsigned long long to, const uint8_t *from, uint64_t bytes,
                               struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
+        bool pinned;
 
         for (uint64_t at = 0, now; at < bytes && status == PW_OK; at += now) {
-                struct pw_cuda_staged piece;
-                now = pw_min_u64(bytes - at, PW_CUDA_PIECE_BYTES);
-                status = pw_cuda_stage_take(device, now, &piece, ret_err);
-                if (status != PW_OK)
-                        return status;
-                memcpy(piece.host, from + at, now);
-                status = pw_cuda_check(device, device->driver->cuMemcpyHtoDAsync(to + at, piece.host, now, device->launches),
-                                       "a copy from the host", ret_err);
-                if (status == PW_OK)
-                        status = pw_cuda_stage_used(device, ret_err);
+                now = pw_cuda_alike(device, from + at, bytes - at, &pinned);
+                if (!pinned)
+                        now = pw_min_u64(now, PW_CUDA_PIECE_BYTES);
+                status = (pinned ? copy_pinned : copy_staged)(device, to + at, from + at, now, ret_err);
         }
         return status;
 }
@@ -261,4 +286,6 @@ const struct pw_device_memory pw_memory_cuda = {
         .copy_out = cuda_copy_out,
         .copy_box = cuda_copy_box,
         .reduce_box = cuda_reduce_box,
+        .pin = pw_cuda_pin,
+        .unpin = pw_cuda_unpin,
 };

@@ -12,6 +12,7 @@ struct pinned {
         uint64_t begin, end; /* whole pages */
         uint64_t address;    /* as it was given */
         bool is_read_only, is_allocated;
+        struct fake_held *held; /* NULL: it was allocated */
 };
 
 static struct pw_list all = { &all, &all };
@@ -44,6 +45,17 @@ int fake_host_pinned(const void *memory, uint64_t bytes)
         if (!one)
                 return 0;
         return address >= one->begin && address + bytes <= one->end ? 1 : -1;
+}
+
+void fake_host_read(uint64_t address, void *to, uint64_t bytes)
+{
+        const struct pinned *one;
+
+        pthread_mutex_lock(&fake_lock);
+        one = pinned_find(address, bytes);
+        if (one)
+                fake_held_read(one->held, address, to, bytes);
+        pthread_mutex_unlock(&fake_lock);
 }
 
 /* Pages can be pinned where this process may read them, and write them too unless they are pinned read-only. */
@@ -84,6 +96,8 @@ static enum pw_cuda_result pin(void *memory, uint64_t bytes, struct pinned like)
                 free(one);
                 return PW_CUDA_INVALID_VALUE;
         }
+        if (!one->is_allocated)
+                one->held = fake_held_begin(one->begin, one->end);
         pw_list_append(&all, &one->link);
         return PW_CUDA_SUCCESS;
 }
@@ -115,6 +129,7 @@ static uint64_t unpin(const void *memory, bool is_allocated)
         if (one && one->address == (uintptr_t)memory && one->is_allocated == is_allocated) {
                 end = one->end;
                 pw_list_remove(&one->link);
+                fake_held_end(one->held);
                 free(one);
         }
         return end;
