@@ -129,14 +129,16 @@ static enum pw_status map_answered(int fd, uint64_t offset, uint64_t bytes, stru
         return pw_map_window(&(struct pw_window){ fd, offset, bytes }, writable, ret_map, ret_err);
 }
 
-static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
+static enum pw_status ask_segment(void *context, uint32_t segment, struct pw_host_map *ret_map, struct pw_error *ret_err)
 {
         struct pw_answer answer;
         enum pw_status status = call_segment(context, segment, false, &answer, ret_err);
 
         if (status != PW_OK)
                 return status;
-        status = map_answered(answer.fds[0], answer.reply->segment->offset, answer.reply->segment->bytes, ret_map, ret_err);
+        ret_map->file = pw_memfd_file(answer.fds[0]);
+        ret_map->offset = answer.reply->segment->offset;
+        status = map_answered(answer.fds[0], ret_map->offset, answer.reply->segment->bytes, &ret_map->map, ret_err);
         pw_answer_done(&answer);
         return status;
 }
@@ -412,7 +414,7 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
                 free(attached);
                 return status;
         }
-        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_rooms, ask_gone, tell_gone, ask_fetches,
+        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_rooms, ask_gone, tell_gone, ask_fetches, NULL,
                                                      ask_module, end_if_detached, ring_doorbell };
         attached->params.around = &attached->around;
         attached->params.device = device;

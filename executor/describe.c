@@ -138,7 +138,7 @@ static enum pw_status ask_module(void *context, const char *name, uint64_t diges
         return status;
 }
 
-static enum pw_status no_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
+static enum pw_status no_segment(void *context, uint32_t segment, struct pw_host_map *ret_map, struct pw_error *ret_err)
 {
         (void)context;
         (void)ret_map;

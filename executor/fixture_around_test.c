@@ -22,9 +22,10 @@ static enum pw_status map_again(const struct world *world, uint32_t segment, str
         return PW_OK;
 }
 
-static enum pw_status map_segment(void *context, uint32_t segment, struct pw_map *ret_map, struct pw_error *ret_err)
+static enum pw_status map_segment(void *context, uint32_t segment, struct pw_host_map *ret_map, struct pw_error *ret_err)
 {
-        return map_again(context, segment, (struct pw_window){ -1, 0, SEGMENT_BYTES }, ret_map, ret_err);
+        *ret_map = (struct pw_host_map){ .file = segment };
+        return map_again(context, segment, (struct pw_window){ -1, 0, SEGMENT_BYTES }, &ret_map->map, ret_err);
 }
 
 static enum pw_status map_rooms(void *context, uint32_t segment, struct pw_rooms_map *ret_map, struct pw_error *ret_err)

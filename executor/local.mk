@@ -12,6 +12,7 @@ executor_libexecutor_la_SOURCES = executor/arenas.c executor/attach.c executor/c
 	executor/gang/gang_joint.c executor/gang/gang_load.c executor/gang/gang_mark.c executor/gang/gang_parts.c \
 	executor/gang/gang_transfer.c \
 	executor/launch.c executor/options.c executor/program/module.c executor/program/node.c executor/program/nodes.c \
+	executor/program/pins.c \
 	executor/program/program.c executor/program/run.c executor/program/segments.c executor/report.c executor/wait.c
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl -lpthread
 noinst_HEADERS += executor/arenas.h executor/attach.h executor/collective/collective.h executor/collective/deadline.h executor/collective/kinds.h \
@@ -19,7 +20,7 @@ noinst_HEADERS += executor/arenas.h executor/attach.h executor/collective/collec
 	executor/device/cuda/guard_rooms.h executor/device/cuda/peer.h executor/device/cuda/peer_part.h executor/device/cuda_private.h executor/device/device.h \
 	executor/device/guard.h executor/device/hostly.h executor/device/kinds.h executor/device/memory.h \
 	executor/device/memory_apart.h executor/gang/fetch.h executor/fixture_test.h executor/gang/flight.h executor/gang/gang.h \
-	executor/gang/gang_private.h executor/launch.h executor/program/module.h executor/program/program.h executor/program/run.h \
+	executor/gang/gang_private.h executor/launch.h executor/program/module.h executor/program/pins.h executor/program/program.h executor/program/run.h \
 	executor/program/segments.h executor/report.h executor/surroundings.h executor/wait.h
 
 pkglibexec_PROGRAMS += executor/pathways-executor
@@ -48,7 +49,7 @@ tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 executor_tests = executor/device/guard_test executor/launch_test executor/launch_wait_test executor/program/module_test \
 	executor/gang/failure_test executor/gang/flight_test executor/gang/parts_failure_test executor/gang/parts_test \
 	executor/gang/spoil_test executor/collective/stream_test executor/program/nodes_test executor/program/place_test \
-	executor/program/segments_test executor/options_test executor/describe_test executor/modules/pw_test tests/conformance/device_test
+	executor/program/pins_test executor/program/segments_test executor/options_test executor/describe_test executor/modules/pw_test tests/conformance/device_test
 check_PROGRAMS += $(executor_tests) executor/launch_bench
 TESTS += $(executor_tests)
 executor_test_libraries = executor/libexecutor.la $(CMOCKA_LIBS)
@@ -75,6 +76,7 @@ executor_program_nodes_test_LDADD = $(executor_test_libraries)
 executor_program_place_test_SOURCES = executor/program/place_test.c $(executor_fixture)
 executor_program_place_test_LDADD = $(executor_test_libraries)
 executor_program_module_test_LDADD = $(executor_test_libraries)
+executor_program_pins_test_LDADD = $(executor_test_libraries)
 executor_program_segments_test_LDADD = $(executor_test_libraries)
 executor_launch_bench_SOURCES = executor/launch_bench.c $(executor_fixture)
 executor_launch_bench_LDADD = $(executor_test_libraries)

@@ -63,6 +63,13 @@ enum pw_status pw_memfd_allocated(int fd, uint64_t *ret_bytes, struct pw_error *
         return PW_OK;
 }
 
+uint64_t pw_memfd_file(int fd)
+{
+        struct stat status;
+
+        return fstat(fd, &status) ? 0 : status.st_ino;
+}
+
 enum pw_status pw_window_touched(const struct pw_window *window, uint64_t *ret_bytes, struct pw_error *ret_err)
 {
         off_t at = (off_t)window->offset, end = (off_t)(window->offset + window->bytes);

@@ -43,6 +43,9 @@ struct pw_window { int fd; uint64_t offset, bytes; };
  * Errors: PW_SYSTEM. */
 PW_MUST_CHECK enum pw_status pw_window_touched(const struct pw_window *window, uint64_t *ret_bytes, struct pw_error *ret_err);
 
+/* The same for all descriptors of one memfd, and of no other that is there; 0: it cannot be told. */
+uint64_t pw_memfd_file(int fd);
+
 struct pw_map {
         uint8_t *base; /* NULL: none */
         uint64_t bytes;

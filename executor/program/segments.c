@@ -1,4 +1,4 @@
-/* Mapping segments when they are needed, and giving back those of host memory. */
+/* Mapping segments when they are needed, and giving back those of host memory; what is pinned in these. */
 #include "executor/program/segments.h"
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 struct lent {
         uint64_t used; /* the gang that it was lent to last */
         uint32_t segment;
-        struct pw_map map;
+        struct pw_host_map at;
 };
 
 void pw_segments_init(struct pw_segments *segments, const struct pw_surroundings *around)
@@ -18,8 +18,9 @@ void pw_segments_init(struct pw_segments *segments, const struct pw_surroundings
 static void lent_drop(struct pw_segments *segments, struct lent *lent)
 {
         pw_table_remove(&segments->lent, lent->segment);
-        segments->lent_bytes -= lent->map.bytes;
-        pw_unmap(&lent->map);
+        segments->lent_bytes -= lent->at.map.bytes;
+        pw_pins_drop(&segments->pins, lent->at.map.base, lent->at.map.bytes);
+        pw_unmap(&lent->at.map);
         free(lent);
 }
 
@@ -89,7 +90,8 @@ static bool make_way(struct pw_segments *segments, enum pw_status status)
         return true;
 }
 
-static enum pw_status map_segment(struct pw_segments *segments, uint32_t number, struct pw_map *ret_map, struct pw_error *ret_err)
+static enum pw_status map_segment(struct pw_segments *segments, uint32_t number, struct pw_host_map *ret_map,
+                                  struct pw_error *ret_err)
 {
         const struct pw_surroundings *around = segments->around;
         enum pw_status status = around->segment(around->context, number, ret_map, ret_err);
@@ -153,15 +155,15 @@ static enum pw_status lent_add(struct pw_segments *segments, uint32_t number, st
         if (!lent)
                 return no_memory(number, ret_err);
         *lent = (struct lent){ .segment = number, .used = segments->in_use };
-        status = map_segment(segments, number, &lent->map, ret_err);
+        status = map_segment(segments, number, &lent->at, ret_err);
         if (status == PW_OK && !pw_table_put(&segments->lent, number, lent))
                 status = no_memory(number, ret_err);
         if (status != PW_OK) {
-                pw_unmap(&lent->map);
+                pw_unmap(&lent->at.map);
                 free(lent);
                 return status;
         }
-        segments->lent_bytes += lent->map.bytes;
+        segments->lent_bytes += lent->at.map.bytes;
         while (segments->lent.count > PW_SEGMENTS_LENT || segments->lent_bytes > PW_SEGMENTS_LENT_BYTES)
                 if (!lent_drop_oldest(segments))
                         break;
@@ -180,8 +182,58 @@ enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_se
         if (status != PW_OK)
                 return status;
         lent->used = gang;
-        status = check(lent->map.bytes, part, ret_err);
+        status = check(lent->at.map.bytes, part, ret_err);
         if (status == PW_OK)
-                *ret_at = lent->map.base + part->offset;
+                *ret_at = lent->at.map.base + part->offset;
         return status;
+}
+
+/* --- pins --------------------------------------------------------------------------------------------------------------------- */
+
+void pw_segments_pin(struct pw_segments *segments, const struct pw_segments_range *part, uint64_t gang)
+{
+        const struct lent *lent = pw_table_get(&segments->lent, part->segment);
+
+        pw_pins_want(&segments->pins, &(struct pw_pins_wanted){ lent->at.map.base + part->offset, part->bytes,
+                                                                lent->at.map.writable, gang, segments->in_use });
+}
+
+/* The part of the map that is in these pages. False: nothing. */
+static bool is_in(const struct lent *lent, const struct pw_leaving_pages *pages, uint8_t **ret_at, uint64_t *ret_bytes)
+{
+        uint64_t begin = pw_max_u64(lent->at.offset, pages->offset);
+        uint64_t end = pw_min_u64(lent->at.offset + lent->at.map.bytes, pages->offset + pages->bytes);
+
+        if (lent->at.file != pages->file || begin >= end)
+                return false;
+        *ret_at = lent->at.map.base + (begin - lent->at.offset);
+        *ret_bytes = end - begin;
+        return true;
+}
+
+bool pw_segments_leaving_used(const struct pw_segments *segments, const struct pw_leaving *leaving, uint64_t since)
+{
+        const struct lent *lent;
+        uint64_t bytes;
+        uint8_t *at;
+
+        for (uint32_t p = 0; !leaving->all && p < leaving->count; p++)
+                for (uint32_t i = 0; (lent = pw_table_next(&segments->lent, &i));)
+                        if (is_in(lent, &leaving->pages[p], &at, &bytes) && pw_pins_used(&segments->pins, at, bytes, since))
+                                return true;
+        return leaving->all;
+}
+
+void pw_segments_leave(struct pw_segments *segments, const struct pw_leaving *leaving)
+{
+        const struct lent *lent;
+        uint64_t bytes;
+        uint8_t *at;
+
+        if (leaving->all)
+                pw_pins_done(&segments->pins);
+        for (uint32_t p = 0; p < leaving->count; p++)
+                for (uint32_t i = 0; (lent = pw_table_next(&segments->lent, &i));)
+                        if (is_in(lent, &leaving->pages[p], &at, &bytes))
+                                pw_pins_drop(&segments->pins, at, bytes);
 }

@@ -8,6 +8,7 @@
 #define PW_EXECUTOR_PROGRAM_SEGMENTS_H
 
 #include "base/table.h"
+#include "executor/program/pins.h"
 #include "executor/surroundings.h"
 #include "plane/board/image.h"
 
@@ -31,8 +32,10 @@ struct pw_segments {
         struct pw_table lent; /* of host memory */
         uint64_t lent_bytes;
         uint64_t in_use;      /* what this gang was lent stays, and later ones */
+        struct pw_pins pins;  /* in those of host memory */
 };
 
+/* Nothing is pinned unless `pins` are initialized afterwards. */
 void pw_segments_init(struct pw_segments *segments, const struct pw_surroundings *around);
 void pw_segments_done(struct pw_segments *segments);
 /* Unmap those whose sessions or tenants have ended: nobody comes back for them, and who writes there still makes pages that stay
@@ -66,5 +69,11 @@ PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *se
 /* The same of a part in host memory, for gang `gang`; good until something is lent while a later gang is `in_use`. */
 PW_MUST_CHECK enum pw_status pw_segments_lend(struct pw_segments *segments, const struct pw_segments_range *part, uint64_t gang,
                                               uint8_t **ret_at, struct pw_error *ret_err);
+/* Have the device reach the part by itself, which was lent to that gang, if that is worth it: pins.h. */
+void pw_segments_pin(struct pw_segments *segments, const struct pw_segments_range *part, uint64_t gang);
+/* Is anything pinned of pages that leave, and did a gang from `since` on use it? Nothing of them is pinned afterwards; nothing
+ * moves there. */
+bool pw_segments_leaving_used(const struct pw_segments *segments, const struct pw_leaving *leaving, uint64_t since);
+void pw_segments_leave(struct pw_segments *segments, const struct pw_leaving *leaving);
 
 #endif

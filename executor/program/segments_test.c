@@ -33,6 +33,14 @@ static enum pw_status map_numbered(void *context, uint32_t segment, struct pw_ma
         return PW_OK;
 }
 
+/* Each in a file of its own, from its second page on. */
+static enum pw_status map_lent(void *context, uint32_t segment, struct pw_host_map *ret_map, struct pw_error *ret_err)
+{
+        ret_map->file = segment;
+        ret_map->offset = 4096;
+        return map_numbered(context, segment, &ret_map->map, ret_err);
+}
+
 static enum pw_status map_rooms(void *context, uint32_t segment, struct pw_rooms_map *ret_map, struct pw_error *ret_err)
 {
         struct host *host = context;
@@ -59,7 +67,7 @@ static struct pw_segments *segments_new(struct host *host, struct pw_surrounding
 {
         struct pw_segments *segments = malloc(sizeof *segments);
 
-        *around = (struct pw_surroundings){ .context = host, .segment = map_numbered, .rooms = map_rooms, .gone = tell_gone };
+        *around = (struct pw_surroundings){ .context = host, .segment = map_lent, .rooms = map_rooms, .gone = tell_gone };
         pw_segments_init(segments, around);
         return segments;
 }
