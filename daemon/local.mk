@@ -8,7 +8,7 @@ redis_sources = daemon/meta/redis/address.c daemon/meta/redis/answer.c daemon/me
 	daemon/meta/redis/state.c daemon/meta/redis/table.c daemon/meta/redis/telling.c daemon/meta/redis/wire.c
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
 daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/arena.c daemon/child/child.c daemon/child/child_board.c daemon/child/child_end.c \
-	daemon/child/cuda_cache.c daemon/child/measure.c daemon/child/spawn.c \
+	daemon/child/cuda_cache.c daemon/child/measure.c daemon/child/spawn.c daemon/child/unpin.c \
 	daemon/client/attach.c daemon/client/object/foreign.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/scan.c \
 	daemon/client/object/move.c daemon/client/object/name.c daemon/client/process.c daemon/client/request.c daemon/client/session.c \
 	daemon/client/tally.c daemon/client/tenant.c daemon/client/object/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c \
@@ -26,7 +26,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/arena.c daemon/child/c
 	daemon/loop/calls.c daemon/loop/heap.c daemon/loop/timer.c daemon/loop/turn.c daemon/memory/audit.c daemon/memory/backing.c daemon/memory/device.c \
 	daemon/memory/fetch/fetch.c daemon/memory/fetch/fetch_plan.c daemon/memory/fetch/fetch_task.c \
 	daemon/memory/freezer/freezer.c daemon/memory/freezer/frozen.c daemon/memory/freezer/proxies.c \
-	daemon/memory/freezer/replica.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/recount.c daemon/memory/room.c \
+	daemon/memory/freezer/replica.c daemon/memory/limits.c daemon/memory/overhead.c daemon/memory/pinned.c daemon/memory/recount.c daemon/memory/room.c \
 	daemon/memory/lent_map.c daemon/memory/segment.c daemon/memory/worker.c daemon/meta/carry.c daemon/meta/embedded.c daemon/meta/kinds.c \
 	daemon/meta/own.c daemon/meta/place.c daemon/settings/metadata.c \
 	$(redis_sources) \
@@ -46,7 +46,7 @@ daemon_libraries = daemon/libdaemon.la daemon/libtransport.la daemon/libboard.la
 	program/libprogram.la plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(OPENSSL_LIBS) $(HIREDIS_LIBS)         \
 	$(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/arena.h daemon/child/child.h \
-	daemon/child/child_board.h daemon/child/child_end.h daemon/child/children.h daemon/child/cuda_cache.h daemon/child/measure.h daemon/child/spawn.h daemon/client/client.h \
+	daemon/child/child_board.h daemon/child/child_end.h daemon/child/children.h daemon/child/cuda_cache.h daemon/child/measure.h daemon/child/spawn.h daemon/child/unpin.h daemon/client/client.h \
 	daemon/client/clients.h daemon/client/object/foreign.h daemon/client/lane.h daemon/client/scan.h daemon/client/object/move.h daemon/client/object/name.h \
 	daemon/client/observer.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
 	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/device/gpus.h daemon/device/nvml_library.h daemon/effect.h daemon/http/health.h \
@@ -109,7 +109,7 @@ tests_conformance_transport_test_LDADD = $(transport_libraries)
 tests_conformance_transport_stream_test_SOURCES = tests/conformance/transport_stream_test.c $(transport_place)
 tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 
-daemon_tests = daemon/board/boards_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
+daemon_tests = daemon/board/boards_test daemon/child/unpin_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test daemon/settings/tenants_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
 	daemon/peer/codec_test daemon/peer/pull/sending_test daemon/peer/name/name_codec_test daemon/peer/page/page_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
@@ -119,6 +119,8 @@ check_PROGRAMS += $(daemon_tests)
 TESTS += $(daemon_tests)
 daemon_board_boards_test_LDADD = daemon/libboard.la scheduler/libscheduler.la store/libstore.la program/libprogram.la plane/libplane.la \
 	base/libbase.la  $(CMOCKA_LIBS)
+daemon_child_unpin_test_SOURCES = daemon/child/unpin.c daemon/child/unpin_test.c daemon/memory/pinned.c
+daemon_child_unpin_test_LDADD = plane/libplane.la base/libbase.la $(CMOCKA_LIBS)
 daemon_closer_test_SOURCES = daemon/closer.c daemon/closer_test.c daemon/thread.c
 daemon_closer_test_LDADD = base/libbase.la $(CMOCKA_LIBS) -lpthread
 daemon_work_compiler_test_SOURCES = daemon/thread.c daemon/work/compiler.c daemon/work/compiler_test.c

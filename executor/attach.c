@@ -213,6 +213,33 @@ static uint32_t ask_fetches(void *context, const struct pw_fetched *fetched, uin
         return told;
 }
 
+/* Too many are all. */
+static bool ask_leaving(void *context, uint64_t upto, struct pw_leaving *ret_leaving)
+{
+        struct pw_attached *attached = context;
+        Pathways__Wire__Unpinned body = PATHWAYS__WIRE__UNPINNED__INIT;
+        Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
+        const Pathways__Wire__Unpin *unpin;
+        struct pw_answer answer;
+        bool heard;
+
+        body.upto = upto;
+        request.body_case = PATHWAYS__WIRE__REQUEST__BODY_UNPINNED;
+        request.unpinned = &body;
+        if (pw_connection_call(attached->connection, &request, &answer, NULL) != PW_OK)
+                return false;
+        heard = answer.reply->body_case == PATHWAYS__WIRE__REPLY__BODY_UNPIN;
+        if (heard) {
+                unpin = answer.reply->unpin;
+                *ret_leaving = (struct pw_leaving){ .upto = unpin->upto, .all = unpin->all || unpin->n_pages > PW_LEAVING_MAX };
+                for (size_t i = 0; i < unpin->n_pages && !ret_leaving->all; i++)
+                        ret_leaving->pages[ret_leaving->count++] = (struct pw_leaving_pages){
+                                unpin->pages[i]->file, unpin->pages[i]->offset, unpin->pages[i]->bytes };
+        }
+        pw_answer_done(&answer);
+        return heard;
+}
+
 static enum pw_status ask_module(void *context, const char *name, uint64_t digest, int *ret_fd, struct pw_error *ret_err)
 {
         struct pw_attached *attached = context;
@@ -414,8 +441,8 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
                 free(attached);
                 return status;
         }
-        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_rooms, ask_gone, tell_gone, ask_fetches, NULL,
-                                                     ask_module, end_if_detached, ring_doorbell };
+        attached->around = (struct pw_surroundings){ attached, ask_segment, ask_rooms, ask_gone, tell_gone, ask_fetches,
+                                                     ask_leaving, ask_module, end_if_detached, ring_doorbell };
         attached->params.around = &attached->around;
         attached->params.device = device;
         status = map_boards(attached, &welcome, ret_err);

@@ -3,6 +3,7 @@
 
 #include "executor/gang/fetch.h"
 #include "executor/gang/flight.h"
+#include "executor/gang/unpin.h"
 #include "executor/wait.h"
 
 #include <sched.h>
@@ -60,6 +61,7 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
         launch->board = params->islands[params->island];
         launch->next = pw_wait_load(&launch->own->done.seq) + 1;
         launch->gone = atomic_load(&launch->board->gone[params->device]);
+        launch->leaving = atomic_load(&launch->board->leaving[params->device]);
         launch->spin_turns = spin_turns(params);
         pw_segments_init(&launch->segments, params->around);
         pw_modules_init(&launch->modules, params->around);
@@ -162,6 +164,15 @@ static void run_gang(struct pw_launch *launch, const struct pw_order *order, uin
         pw_launch_ended(launch, &gang, &(struct pw_launch_span){ start_ns, launch->now_ns }, status);
 }
 
+/* What others wait for, who do not for all that is ordered: readers, and who has pages to give back. */
+static void serve(struct pw_launch *launch)
+{
+        if (pw_launch_has_fetches(launch))
+                pw_fetches_serve(launch);
+        if (pw_launch_has_leaving(launch))
+                pw_pins_leave(launch);
+}
+
 /* --- the loop ------------------------------------------------------------------------------------------------------------ */
 
 /* Read before what the caller loads next: each load is an acquire. */
@@ -189,8 +200,7 @@ uint32_t pw_launch_turn(struct pw_launch *launch)
 
         if (pw_launch_has_gone(launch))
                 let_go(launch);
-        if (pw_launch_has_fetches(launch))
-                pw_fetches_serve(launch);
+        serve(launch);
         /* What lies farther back was not ours, or is done. */
         if (head >= PW_ORDER_REACH)
                 launch->next = pw_max_u64(launch->next, head - PW_ORDER_REACH + 1);
@@ -204,8 +214,7 @@ uint32_t pw_launch_turn(struct pw_launch *launch)
                 count++;
                 if (launch->flights)
                         pw_flights_reap(launch);
-                if (pw_launch_has_fetches(launch)) /* who reads does not wait for all that is ordered */
-                        pw_fetches_serve(launch);
+                serve(launch);
         }
         return count;
 }

@@ -45,7 +45,9 @@ struct pw_launch {
         uint64_t rung_at;               /* the ring_at that the doorbell was rung for last */
         uint64_t gone;                  /* of the board: what was unmapped up to then */
         uint64_t fetches;               /* likewise: what was fetched */
-        uint32_t fetched_count;         /* of these, not reported yet: */
+        uint64_t leaving;               /* likewise: which pages were unpinned, */
+        uint64_t left;                  /* and the daemon's number of the last of them */
+        uint32_t fetched_count;         /* of what was fetched, not reported yet: */
         struct pw_fetched fetched[PW_FETCHES_MAX];
         uint64_t now_ns;                /* end of the last gang, or start of this one; 0: waited since, the clock is to be read */
         struct pw_guard_key guard_key;
@@ -81,6 +83,12 @@ static inline bool pw_launch_has_gone(const struct pw_launch *launch)
 static inline bool pw_launch_has_fetches(const struct pw_launch *launch)
 {
         return atomic_load(&launch->board->fetches[launch->given.device]) != launch->fetches;
+}
+
+/* Pages are to be unpinned: the next turn does. */
+static inline bool pw_launch_has_leaving(const struct pw_launch *launch)
+{
+        return atomic_load(&launch->board->leaving[launch->given.device]) != launch->leaving;
 }
 
 /* CLOCK_MONOTONIC */

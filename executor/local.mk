@@ -10,7 +10,7 @@ executor_libexecutor_la_SOURCES = executor/arenas.c executor/attach.c executor/c
 	executor/device/memory_apart.c executor/device/memory_host.c executor/gang/fetch.c executor/gang/flight.c \
 	executor/gang/gang.c executor/gang/gang_move.c executor/gang/gang_call.c executor/gang/gang_fault.c \
 	executor/gang/gang_joint.c executor/gang/gang_load.c executor/gang/gang_mark.c executor/gang/gang_parts.c \
-	executor/gang/gang_transfer.c \
+	executor/gang/gang_transfer.c executor/gang/unpin.c \
 	executor/launch.c executor/options.c executor/program/module.c executor/program/node.c executor/program/nodes.c \
 	executor/program/pins.c \
 	executor/program/program.c executor/program/run.c executor/program/segments.c executor/report.c executor/wait.c
@@ -20,7 +20,7 @@ noinst_HEADERS += executor/arenas.h executor/attach.h executor/collective/collec
 	executor/device/cuda/guard_rooms.h executor/device/cuda/peer.h executor/device/cuda/peer_part.h executor/device/cuda_private.h executor/device/device.h \
 	executor/device/guard.h executor/device/hostly.h executor/device/kinds.h executor/device/memory.h \
 	executor/device/memory_apart.h executor/gang/fetch.h executor/fixture_test.h executor/gang/flight.h executor/gang/gang.h \
-	executor/gang/gang_private.h executor/launch.h executor/program/module.h executor/program/pins.h executor/program/program.h executor/program/run.h \
+	executor/gang/gang_private.h executor/gang/unpin.h executor/launch.h executor/program/module.h executor/program/pins.h executor/program/program.h executor/program/run.h \
 	executor/program/segments.h executor/report.h executor/surroundings.h executor/wait.h
 
 pkglibexec_PROGRAMS += executor/pathways-executor

@@ -45,7 +45,8 @@ static void sleep_until(struct pw_launch *launch, const _Atomic uint64_t *word, 
                         const struct sleep *sleep)
 {
         atomic_fetch_or(sleepers, UINT64_C(1) << launch->given.device);
-        if (sleep->until_ns == INT64_MAX && (pw_launch_has_gone(launch) || pw_launch_has_fetches(launch))) /* in no gang */
+        if (sleep->until_ns == INT64_MAX &&
+            (pw_launch_has_gone(launch) || pw_launch_has_fetches(launch) || pw_launch_has_leaving(launch))) /* in no gang */
                 return;
         if (atomic_load((_Atomic uint64_t *)(uintptr_t)word) < at_least)
                 pw_bells_sleep(launch->given.bells, launch->given.device, sleep->seen, sleep->until_ns);

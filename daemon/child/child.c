@@ -31,6 +31,7 @@ static void forget_segments(struct pw_child *child)
         pw_table_done(&child->mapped);
         child->mapped = (struct pw_table){ 0 };
         child->gone_count = 0;
+        pw_child_unpin_none(child);
 }
 
 uint32_t pw_child_maps(struct pw_daemon *daemon, uint32_t device, uint32_t segment, uint32_t **ret_gone)

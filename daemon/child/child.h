@@ -8,6 +8,7 @@
 #ifndef PW_DAEMON_CHILD_CHILD_H
 #define PW_DAEMON_CHILD_CHILD_H
 
+#include "daemon/child/unpin.h"
 #include "daemon/session/session.h"
 
 enum pw_child_state { PW_CHILD_DEAD = 0, PW_CHILD_STARTING, PW_CHILD_READY };
@@ -38,6 +39,7 @@ struct pw_child {
         struct pw_table mapped;     /* segments that its process asked for */
         uint32_t *gone;             /* those of them that are no more and it was not told */
         uint32_t gone_count, gone_capacity;
+        struct pw_child_unpins unpins;
 };
 
 static inline bool pw_child_describes(const struct pw_child *child) { return child->number == child->daemon->device_count; }

@@ -17,6 +17,7 @@ struct pw_children {
         uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
         struct pw_error refused;      /* status not PW_OK: a device could not be opened as the daemon started, which ends */
         bool tried_cache, has_cache;  /* cuda_cache.h */
+        uint64_t unpins, unpin_answers; /* unpin.h: the number of the last, and how often one was answered */
         int bells_fd;
         struct pw_bells *bells;
         struct pw_shared_island { int fd, ro_fd; struct pw_island_board *board; } islands[PW_ISLANDS_MAX];

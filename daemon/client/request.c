@@ -162,6 +162,31 @@ static void take_fetched(struct pw_dsession *session, const Pathways__Wire__Requ
         pw_fetch_report(session, request->id, request->fetch_report);
 }
 
+/* The executor has let go of pages, and hears of others. */
+static void take_unpinned(struct pw_dsession *session, const Pathways__Wire__Request *request)
+{
+        const struct pw_child_unpins *unpins = pw_child_unpinned(session->daemon, session->device, request->unpinned->upto);
+        Pathways__Wire__UnpinPages pages[PW_UNPIN_MOST], *list[PW_UNPIN_MOST];
+        Pathways__Wire__Reply reply = PATHWAYS__WIRE__REPLY__INIT;
+        Pathways__Wire__Unpin body = PATHWAYS__WIRE__UNPIN__INIT;
+
+        for (uint32_t i = 0; i < unpins->count; i++) {
+                list[i] = &pages[i];
+                pathways__wire__unpin_pages__init(list[i]);
+                pages[i].file = unpins->pages[i].file;
+                pages[i].offset = unpins->pages[i].offset;
+                pages[i].bytes = unpins->pages[i].bytes;
+        }
+        body.upto = unpins->asked;
+        body.all = unpins->all;
+        body.n_pages = unpins->count;
+        body.pages = list;
+        reply.body_case = PATHWAYS__WIRE__REPLY__BODY_UNPIN;
+        reply.unpin = &body;
+        pw_session_reply(session, request->id, &reply, NULL, 0);
+        pw_child_unpin_told(session->daemon, session->device);
+}
+
 static void take_lane_end(struct pw_dsession *session, const Pathways__Wire__Request *request)
 {
         if (session->in_store && request->lane_end->lane < PW_LANES_MAX)
@@ -302,6 +327,7 @@ static const struct handler {
         { PATHWAYS__WIRE__REQUEST__BODY_ARENA, 1u << PW_ROLE_EXECUTOR, take_arena },
         { PATHWAYS__WIRE__REQUEST__BODY_DEVICE_UP, 1u << PW_ROLE_EXECUTOR, take_device_up },
         { PATHWAYS__WIRE__REQUEST__BODY_FETCH_REPORT, 1u << PW_ROLE_EXECUTOR, take_fetched },
+        { PATHWAYS__WIRE__REQUEST__BODY_UNPINNED, 1u << PW_ROLE_EXECUTOR, take_unpinned },
         { PATHWAYS__WIRE__REQUEST__BODY_LANE_END, CLIENT, take_lane_end },
         { PATHWAYS__WIRE__REQUEST__BODY_LEAVE, CLIENT, take_leave },
         { PATHWAYS__WIRE__REQUEST__BODY_SLICE_OPEN, CLIENT | WORK, take_slice_open },

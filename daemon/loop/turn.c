@@ -14,6 +14,7 @@
 #include "daemon/loop/timer.h"
 #include "daemon/memory/overhead.h"
 #include "daemon/memory/recount.h"
+#include "daemon/memory/worker.h"
 #include "daemon/meta/carry.h"
 #include "daemon/peer/peers.h"
 #include "daemon/work/submit.h"
@@ -79,6 +80,7 @@ bool pw_turn(struct pw_daemon *daemon)
                 any |= pw_effects(daemon, now_us);
         }
         any |= !pw_list_empty(&daemon->work.submitted);
+        pw_pinned_turn(daemon);
         pw_overhead_turn(daemon);
         any |= pw_recounts_turn(daemon, now_us);
         if (!pw_list_empty(&daemon->clients.ended))

@@ -49,6 +49,7 @@ static enum pw_status new_backing(const char *name, struct places places, struct
                 free(backing);
                 return status;
         }
+        backing->file = pw_memfd_file(backing->fd);
         line->users++;
         *ret_backing = backing;
         return PW_OK;

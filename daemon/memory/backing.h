@@ -27,6 +27,7 @@ void pw_backing_line_unkeep(struct pw_backing_line *line);
 
 struct pw_backing {
         int fd, ro_fd;               /* ro_fd: -1 until somebody asked for it */
+        uint64_t file;               /* pw_memfd_file() */
         uint32_t users;              /* windows in use, works, and the process that may get another place */
         uint32_t works;              /* of the worker, under way */
         uint32_t place_count, taken; /* places, and how many were ever given */

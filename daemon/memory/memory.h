@@ -24,6 +24,8 @@ struct pw_memory {
         struct pw_list frozen;        /* puts that are on their way into a freezer */
         struct pw_fetches *fetches;   /* values of devices that are on their way to host memory */
         void (*fetched)(struct pw_daemon *daemon, const struct pw_fetched_value *value); /* one is there */
+        struct pw_list pinned;        /* works that wait until executors have let go of pages: pinned.c */
+        uint64_t unpin_answers;       /* what was answered when these were looked at last */
         struct pw_list audits;        /* whose memfds are being looked at */
         struct pw_list recounts;      /* of tenants' hint pages, in turn: recount.c */
         uint64_t placed_bytes;        /* of programs, in boards: charged, so no overhead besides */
@@ -36,6 +38,7 @@ static inline void pw_memory_init(struct pw_memory *memory)
 {
         pw_list_init(&memory->backings);
         pw_list_init(&memory->frozen);
+        pw_list_init(&memory->pinned);
         pw_list_init(&memory->audits);
         pw_list_init(&memory->recounts);
 }

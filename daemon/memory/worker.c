@@ -385,8 +385,11 @@ static void enqueue(struct pw_worker *worker, struct item *item)
 
 void pw_worker_ask(struct pw_worker *worker, const struct pw_memory_work *work)
 {
-        struct item *item = calloc(1, sizeof *item);
+        enum pw_work_way way = pw_pinned_keep(worker->daemon, work);
+        struct item *item = way == PW_WORK_NOW ? calloc(1, sizeof *item) : NULL;
 
+        if (way == PW_WORK_LATER)
+                return;
         if (!item) {
                 pw_unmap(&(struct pw_map){ work->unmap.base, work->unmap.bytes, work->unmap.writable });
                 tell(worker, work, PW_NO_MEMORY);
@@ -471,6 +474,7 @@ void pw_worker_free(struct pw_worker *worker)
         if (!worker)
                 return;
         bool stopped = stop_threads(worker);
+        pw_pinned_done(worker->daemon);
         free_ready(worker);
         free_items(&worker->done);
         if (worker->event)

@@ -20,6 +20,7 @@ struct pw_measure;
 
 struct pw_memory_work {
         bool punch;     /* give pages back; else allocate them */
+        bool unpinned;  /* no executor has any of them registered with its device */
         struct pw_measure *measure; /* then only look what is there, audit.h; NULL: do not */
         struct pw_backing *from; /* then copy from `from_offset` there, to pages that are there; NULL: do not */
         uint64_t from_offset;
@@ -31,10 +32,16 @@ struct pw_memory_work {
 };
 
 PW_MUST_CHECK enum pw_status pw_worker_new(struct pw_daemon *daemon, struct pw_worker **ret_worker, struct pw_error *ret_err);
-/* Out of memory answers the work as failed. */
+/* Out of memory answers the work as failed. One of pages that executors may have registered waits until they have let go. */
 void pw_worker_ask(struct pw_worker *worker, const struct pw_memory_work *work);
 /* A work of that memfd takes so long that somebody else must hold it. */
 bool pw_worker_is_held(struct pw_worker *worker, const struct pw_backing *backing);
 void pw_worker_free(struct pw_worker *worker);
+
+/* pinned.c: the works that wait for that, on the loop thread. */
+enum pw_work_way { PW_WORK_NOW, PW_WORK_LATER, PW_WORK_NEVER }; /* LATER: it is kept, and asked again; NEVER: no memory for that */
+enum pw_work_way pw_pinned_keep(struct pw_daemon *daemon, const struct pw_memory_work *work);
+void pw_pinned_turn(struct pw_daemon *daemon);
+void pw_pinned_done(struct pw_daemon *daemon);
 
 #endif

@@ -55,6 +55,12 @@ void pw_backing_keep(struct pw_backing *backing) { (void)backing; }
 void pw_backing_unkeep(struct pw_backing *backing) { (void)backing; }
 void pw_backing_work(struct pw_backing *backing) { backing->works++; }
 void pw_backing_worked(struct pw_backing *backing) { backing->works--; }
+enum pw_work_way pw_pinned_keep(struct pw_daemon *daemon, const struct pw_memory_work *work)
+{
+        (void)daemon, (void)work;
+        return PW_WORK_NOW;
+}
+void pw_pinned_done(struct pw_daemon *daemon) { (void)daemon; }
 void pw_measure_do(struct pw_measure *measure, int fd) { (void)measure, (void)fd; }
 void pw_measure_done(struct pw_measure *measure, enum pw_status status) { (void)measure, (void)status; }
 void pw_measure_free(struct pw_measure *measure) { (void)measure; }

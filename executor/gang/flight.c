@@ -166,6 +166,11 @@ void pw_flights_until(struct pw_launch *launch, const struct pw_room_head *head)
                 await(launch, launch->flights->count - 1);
 }
 
+uint64_t pw_flights_first(struct pw_flights *flights)
+{
+        return flights->count ? flight_at(flights, 0)->gang.seq : UINT64_MAX;
+}
+
 uint64_t pw_flights_oldest(const struct pw_exec_gang *gang)
 {
         struct pw_flights *flights = gang->launch->flights;

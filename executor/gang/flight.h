@@ -46,6 +46,8 @@ void pw_flights_free(struct pw_flights *flights); /* accepts NULL */
 
 /* The first gang whose rooms and segments are in use: the first under way, or this one. */
 uint64_t pw_flights_oldest(const struct pw_exec_gang *gang);
+/* The first under way; UINT64_MAX: none is. */
+uint64_t pw_flights_first(struct pw_flights *flights);
 /* Does a gang under way write the room of this head? What the head says is of before. */
 bool pw_flights_write(struct pw_flights *flights, const struct pw_room_head *head);
 /* Launch a call, all of whose waits are over. False: it cannot run, as *ret_outcome says; nothing is under way then.   Blocks:

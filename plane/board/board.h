@@ -117,6 +117,8 @@ struct pw_island_board {
         _Alignas(64) _Atomic uint64_t gone[PW_DEVICES_MAX];
         /* Counts up when values of the device are to be copied to host memory: its executor asks which. Written likewise. */
         _Alignas(64) _Atomic uint64_t fetches[PW_DEVICES_MAX];
+        /* Counts up when pages are to be given back that the device's executor may have pinned: it asks which. Written likewise. */
+        _Alignas(64) _Atomic uint64_t leaving[PW_DEVICES_MAX];
         _Alignas(64) struct pw_order log[PW_ORDER_LOG];
         _Alignas(4096) uint8_t arena[];
 };
@@ -189,6 +191,7 @@ struct pw_device_board {
         /* executor, before it ends with PW_EXIT_OVERRUN: like lost_before, which follows. Whoever copied from its rooms looks here
          * afterwards */
         _Atomic uint64_t spoilt_before;
+        _Atomic uint32_t pins; /* executor: pinned ranges of clients' memory, before they are. Daemon, after its end: 0 */
         char end_text[160]; /* executor, before it ends with PW_EXIT_DEVICE; anything may stand there */
         _Alignas(64) _Atomic uint32_t report_head; /* daemon */
         _Alignas(64) struct pw_report reports[PW_REPORTS];

@@ -16,6 +16,7 @@
 #include "daemon/memory/audit.h"
 #include "daemon/memory/fetch/fetch.h"
 #include "daemon/memory/overhead.h"
+#include "daemon/memory/worker.h"
 #include "daemon/meta/carry.h"
 #include "daemon/peer/peers.h"
 #include "daemon/notify.h"
@@ -124,6 +125,7 @@ void pw_scheduler_tick(struct pw_scheduler *scheduler, uint64_t now_us) { (void)
 uint64_t pw_scheduler_next_us(const struct pw_scheduler *scheduler) { (void)scheduler; return UINT64_MAX; }
 bool pw_scheduler_waits_for_holders(const struct pw_scheduler *scheduler) { (void)scheduler; return false; }
 void pw_overhead_turn(struct pw_daemon *daemon) { (void)daemon; }
+void pw_pinned_turn(struct pw_daemon *daemon) { (void)daemon; }
 bool pw_processes_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_names_turn(struct pw_daemon *daemon) { (void)daemon; return false; }
 bool pw_lists_turn(struct pw_daemon *daemon) { (void)daemon; return false; }

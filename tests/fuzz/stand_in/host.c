@@ -191,6 +191,7 @@ void pw_recount_mark(struct pw_daemon *daemon, struct pw_tenant *tenant, const s
 bool pw_recounts_turn(struct pw_daemon *daemon, uint64_t now_us) { (void)daemon, (void)now_us; return false; }
 uint64_t pw_recounts_next_us(const struct pw_daemon *daemon) { (void)daemon; return UINT64_MAX; }
 void pw_overhead_turn(struct pw_daemon *daemon) { (void)daemon; }
+void pw_pinned_turn(struct pw_daemon *daemon) { (void)daemon; }
 void pw_overhead_reserved(struct pw_backing *backing) { (void)backing; }
 
 /* --- boards and programs --------------------------------------------------------------------------------------------------- */

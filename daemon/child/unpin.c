@@ -1,0 +1,95 @@
+/* Who has pages registered, what he is asked, and what he answered. */
+#include "daemon/child/unpin.h"
+
+#include "base/memory.h"
+#include "daemon/child/child.h"
+
+static bool joins(const struct pw_unpin_pages *before, const struct pw_unpin_pages *pages)
+{
+        return before->file == pages->file && before->offset + before->bytes == pages->offset;
+}
+
+static void keep(struct pw_child_unpins *unpins, const struct pw_unpin_pages *pages)
+{
+        if (unpins->all)
+                return;
+        if (unpins->count && joins(&unpins->pages[unpins->count - 1], pages))
+                unpins->pages[unpins->count - 1].bytes += pages->bytes;
+        else if (unpins->count == PW_UNPIN_MOST)
+                unpins->all = true;
+        else
+                unpins->pages[unpins->count++] = *pages;
+}
+
+static void ask(struct pw_child *child, uint64_t number, const struct pw_unpin_pages *pages)
+{
+        struct pw_children *children = &child->daemon->children;
+        bool is_first = child->unpins.told == child->unpins.asked;
+
+        child->unpins.asked = number;
+        keep(&child->unpins, pages);
+        if (!is_first)
+                return; /* it was told that there is something, and has not asked yet */
+        atomic_fetch_add(&children->islands[child->island].board->leaving[child->number], 1);
+        pw_bells_ring_one(children->bells, child->number);
+}
+
+uint64_t pw_children_unpin(struct pw_daemon *daemon, const struct pw_unpin_pages *pages)
+{
+        uint64_t number = 0;
+
+        for (uint32_t i = 0; daemon->children.all && i < daemon->device_count; i++) {
+                struct pw_child *child = &daemon->children.all[i];
+                if (!child->board || !atomic_load(&child->board->pins))
+                        continue;
+                number = number ? number : ++daemon->children.unpins;
+                ask(child, number, pages);
+        }
+        return number;
+}
+
+uint64_t pw_children_unpinned(const struct pw_daemon *daemon)
+{
+        uint64_t upto = UINT64_MAX;
+
+        for (uint32_t i = 0; daemon->children.all && i < daemon->device_count; i++) {
+                const struct pw_child_unpins *unpins = &daemon->children.all[i].unpins;
+                if (unpins->answered < unpins->asked)
+                        upto = pw_min_u64(upto, unpins->answered);
+        }
+        return upto;
+}
+
+static void answered(struct pw_child *child, uint64_t upto)
+{
+        if (upto <= child->unpins.answered)
+                return;
+        child->unpins.answered = upto;
+        child->daemon->children.unpin_answers++;
+        child->daemon->loop.more = true;
+}
+
+const struct pw_child_unpins *pw_child_unpinned(struct pw_daemon *daemon, uint32_t device, uint64_t upto)
+{
+        struct pw_child *child = &daemon->children.all[device];
+
+        answered(child, pw_min_u64(upto, child->unpins.told));
+        return &child->unpins;
+}
+
+static void told(struct pw_child *child)
+{
+        child->unpins.count = 0;
+        child->unpins.all = false;
+        child->unpins.told = child->unpins.asked;
+}
+
+void pw_child_unpin_told(struct pw_daemon *daemon, uint32_t device) { told(&daemon->children.all[device]); }
+
+void pw_child_unpin_none(struct pw_child *child)
+{
+        if (child->board)
+                atomic_store(&child->board->pins, 0);
+        told(child);
+        answered(child, child->unpins.asked);
+}
