@@ -1,7 +1,7 @@
 /* Walking through the part that two row-major arrays have in common, one run of neighbouring elements after another.
  *
- * Private to base/box*.c and executor/device/cuda/peer.c. A row is as long as both arrays have its elements side by side; rows come
- * in row-major order.
+ * For base/box*.c, executor/device/cuda/peer.c and executor/gang/gang_load.c. A row is as long as both arrays have its elements
+ * side by side; rows come in row-major order.
  *         for (pw_box_rows_init(&rows, to_box, from_box, part); rows.left; pw_box_rows_step(&rows)) ...
  */
 #ifndef PW_BASE_BOX_ROWS_H

@@ -64,6 +64,8 @@ struct pw_launch *pw_launch_new(const struct pw_launch_params *params)
         launch->leaving = atomic_load(&launch->board->leaving[params->device]);
         launch->spin_turns = spin_turns(params);
         pw_segments_init(&launch->segments, params->around);
+        if (params->around->leaving)
+                pw_pins_init(&launch->segments.pins, launch->memory, params->handle, &launch->own->pins);
         pw_modules_init(&launch->modules, params->around);
         launch->programs = (struct pw_programs){ .modules = &launch->modules, .islands = launch->given.islands,
                                                  .host = params->host,

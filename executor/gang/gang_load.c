@@ -2,6 +2,7 @@
 #include "executor/gang/flight.h"
 #include "executor/gang/gang_private.h"
 
+#include "base/box_rows.h"
 #include "executor/wait.h"
 
 #include <stdio.h>
@@ -59,6 +60,25 @@ static bool too_short(const struct pw_exec_gang *gang, uint64_t bytes, uint64_t 
         return false;
 }
 
+/* The device reads by itself what is copied to it in one piece; what is in rows is gathered by the processor, as is what is added
+ * to something. */
+static void pin(const struct pw_exec_gang *gang, const struct pw_run_shard *shard, uint32_t i)
+{
+        const struct pw_program_sources *sources = gang->node->sources;
+        const struct pw_source *source = &sources->sources[i];
+        size_t element = pw_dtype_bytes(pw_image_value(gang->view->program->image, gang->node->outputs[0].value)->dtype);
+        struct pw_box_rows rows;
+        struct pw_box part;
+
+        if (!pw_box_meet(&source->box, &sources->to_box, &part) || (i && sources->groups[i] == sources->groups[i - 1]))
+                return;
+        pw_box_rows_init(&rows, &sources->to_box, &source->box, &part);
+        if (rows.left == 1)
+                pw_segments_pin(&gang->launch->segments,
+                                &(struct pw_segments_range){ shard->segment, shard->offset + rows.from * element,
+                                                             rows.elements * element }, gang->seq);
+}
+
 /* Wait until the shard is there, and map it. The source is read as far as its box says, which is held against what was granted. */
 static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *shard, struct pw_source *source,
                        struct pw_source_head *ret_head, struct pw_room_head *ret_fault)
@@ -107,10 +127,13 @@ struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_
         for (uint32_t i = 0; i < sources->count; i++) {
                 struct pw_source *source = &sources->sources[i];
                 const struct pw_run_shard *shard = pw_run_shard(gang->view, input, sources->places[i]);
-                if (!(input->is_inline ? inline_find(gang, input, source, &sources->heads[i], &next)
-                      : shard          ? shard_find(gang, shard, source, &sources->heads[i], &next)
-                                       : too_short(gang, 0, source->bytes, &next)))
+                bool found = input->is_inline ? inline_find(gang, input, source, &sources->heads[i], &next)
+                             : shard          ? shard_find(gang, shard, source, &sources->heads[i], &next)
+                                              : too_short(gang, 0, source->bytes, &next);
+                if (!found)
                         pw_gang_fault_join(&fault, &next);
+                else if (!input->is_inline && shard->device == PW_SHARD_IN_HOST)
+                        pin(gang, shard, i);
         }
         return fault.status == PW_OK ? pw_gang_move(gang, ret_launched) : fault;
 }

@@ -67,9 +67,8 @@ static void expect_all(struct pw_future *future, double number)
 }
 
 /* Of more inputs than fit into what is pinned each comes to the device as it was put. */
-static void loads_behind_each_other(void **state)
+static void loads(struct it_host *host)
 {
-        struct it_host *host = begin(state, "cuda:1", "delay_us = 4000\n");
         struct pw_slice *slice = slice_of_one(host);
         struct pw_program *program = pw_program_new(host->session, "test/loads");
         struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(LARGE), PW_BROADCAST, 0);
@@ -89,6 +88,11 @@ static void loads_behind_each_other(void **state)
         pw_slice_close(slice);
         end(host);
 }
+
+static void loads_behind_each_other(void **state) { loads(begin(state, "cuda:1", "delay_us = 4000\n")); }
+
+/* Where the driver registers nothing. */
+static void loads_by_the_stage(void **state) { loads(begin(state, "cuda:1", "delay_us = 4000\nrefuse_register = 1\n")); }
 
 #define ROWS 3u
 #define COLUMNS 800002u
@@ -202,8 +206,8 @@ static void a_sender_that_ends_under_a_copy(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(loads_behind_each_other), IT_FOLDER_TEST(a_large_load_in_rows),
-                                            IT_FOLDER_TEST(a_sender_that_ends_under_a_copy) };
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(loads_behind_each_other), IT_FOLDER_TEST(loads_by_the_stage),
+                                            IT_FOLDER_TEST(a_large_load_in_rows), IT_FOLDER_TEST(a_sender_that_ends_under_a_copy) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
