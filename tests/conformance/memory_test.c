@@ -291,6 +291,7 @@ static void check_pins(struct site *site)
         static const struct { uint64_t at, bytes; } pins[] = { { 2 << 20, 1 << 20 }, { 3 << 20, 8192 }, { 0, 4096 } };
         int fd = memfd_create("pages", MFD_CLOEXEC);
         uint8_t *pages, *read_only;
+        bool is_pinned;
 
         assert_int_equal(ftruncate(fd, PAGES_BYTES), 0);
         pages = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -306,12 +307,14 @@ static void check_pins(struct site *site)
         }
         for (uint32_t i = 0; i < pw_array_count(pins); i++)
                 site->memory->unpin(site->device, pages + pins[i].at, pins[i].bytes);
-        assert_int_equal(site->memory->pin(site->device, read_only, PAGES_BYTES, false), is_gpu(site));
+        is_pinned = site->memory->pin(site->device, read_only, PAGES_BYTES, false);
+        assert_true(is_pinned == is_gpu(site) || it_gpus_given()); /* some hardware pins nothing that is read alone */
         pages[PAGES_BYTES - 1] = 77;
         put(site, 0, read_only, PAGES_BYTES);
         read_out(site, pages, PAGES_BYTES - 1, 1);
         assert_int_equal(pages[0], 77);
-        site->memory->unpin(site->device, read_only, PAGES_BYTES);
+        if (is_pinned)
+                site->memory->unpin(site->device, read_only, PAGES_BYTES);
         munmap(pages, PAGES_BYTES);
         munmap(read_only, PAGES_BYTES);
         close(fd);

@@ -16,6 +16,7 @@ static const struct { const char *key; uint64_t *number; } numbers[] = {
         { "arch", &conf.arch },           { "driver", &conf.driver },
         { "delay_us", &conf.delay_us },   { "seed", &conf.seed },
         { "refuse_write_value", &conf.refuse_write_value }, { "refuse_register", &conf.refuse_register },
+        { "refuse_read_only", &conf.refuse_read_only },
         { "mps", &conf.mps },
 };
 static const struct { const char *key; char *text; } texts[] = {

@@ -109,7 +109,7 @@ enum pw_cuda_result cuDeviceGetAttribute(int *ret_value, enum pw_cuda_attribute 
                 [PW_CUDA_ATTRIBUTE_HOST_REGISTER_SUPPORTED] = !conf->refuse_register,
                 [PW_CUDA_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED] = 1,
                 [PW_CUDA_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED] = 1,
-                [PW_CUDA_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED] = !conf->refuse_register,
+                [PW_CUDA_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED] = !conf->refuse_register && !conf->refuse_read_only,
                 [PW_CUDA_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS] = !conf->refuse_write_value,
                 [PW_CUDA_ATTRIBUTE_MPS_ENABLED] = (int)conf->mps,
         };

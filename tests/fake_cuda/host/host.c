@@ -109,7 +109,7 @@ enum pw_cuda_result cuMemHostRegister_v2(void *memory, size_t bytes, unsigned fl
 
         if (result)
                 return result;
-        if (fake_conf()->refuse_register)
+        if (fake_conf()->refuse_register || (flags & PW_CUDA_HOST_REGISTER_READ_ONLY && fake_conf()->refuse_read_only))
                 return PW_CUDA_NOT_SUPPORTED;
         if (!memory || !bytes ||
             flags & ~(PW_CUDA_HOST_REGISTER_PORTABLE | PW_CUDA_HOST_REGISTER_DEVICEMAP | PW_CUDA_HOST_REGISTER_READ_ONLY))

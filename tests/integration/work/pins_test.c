@@ -93,6 +93,7 @@ static void in_turn(struct it_host *host)
 
 static void pages_come_back(void **state) { in_turn(begin(state, NULL)); }
 static void pages_come_back_late(void **state) { in_turn(begin(state, "delay_us = 3000\n")); }
+static void what_is_fetched_alone(void **state) { in_turn(begin(state, "refuse_read_only = 1\n")); }
 static void nothing_is_registered(void **state) { in_turn(begin(state, "refuse_register = 1\n")); }
 
 /* Needs pages that executors have pinned. */
@@ -138,7 +139,8 @@ static void who_does_not_answer_ends(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { IT_FOLDER_TEST(pages_come_back), IT_FOLDER_TEST(pages_come_back_late),
-                                            IT_FOLDER_TEST(nothing_is_registered), IT_FOLDER_TEST(who_does_not_answer_ends) };
+                                            IT_FOLDER_TEST(what_is_fetched_alone), IT_FOLDER_TEST(nothing_is_registered),
+                                            IT_FOLDER_TEST(who_does_not_answer_ends) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
