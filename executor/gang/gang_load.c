@@ -70,6 +70,8 @@ static void pin(const struct pw_exec_gang *gang, const struct pw_run_shard *shar
         struct pw_box_rows rows;
         struct pw_box part;
 
+        if (!gang->launch->segments.pins.memory)
+                return;
         if (!pw_box_meet(&source->box, &sources->to_box, &part) || (i && sources->groups[i] == sources->groups[i - 1]))
                 return;
         pw_box_rows_init(&rows, &sources->to_box, &source->box, &part);

@@ -40,7 +40,7 @@ static bool overlaps(const struct pw_pin *pin, const uint8_t *at, uint64_t bytes
 bool pw_pins_used(const struct pw_pins *pins, const uint8_t *at, uint64_t bytes, uint64_t since)
 {
         for (uint32_t i = 0; i < pins->count; i++)
-                if (pins->all[i].used >= since && overlaps(&pins->all[i], at, bytes))
+                if (!pins->all[i].is_refused && pins->all[i].used >= since && overlaps(&pins->all[i], at, bytes))
                         return true;
         return false;
 }

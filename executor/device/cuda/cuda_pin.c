@@ -54,7 +54,9 @@ void pw_cuda_unpin(struct pw_exec_device *device, uint8_t *base, uint64_t bytes)
         (void)bytes;
         if (place == pins->count || pins->all[place].base != base)
                 return;
-        (void)!pw_cuda_check(device, device->driver->cuMemHostUnregister(base), "memory of the host", &err);
+        if (pw_cuda_check(device, device->driver->cuMemHostUnregister(base), "memory of the host that stays registered", &err) !=
+            PW_OK)
+                device->params.lost(device->params.context, err.text); /* the device would go on with pages that were given back */
         pins->count--;
         memmove(&pins->all[place], &pins->all[place + 1], (pins->count - place) * sizeof pins->all[0]);
 }
