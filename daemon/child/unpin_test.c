@@ -150,14 +150,18 @@ static void test_behind(void **state)
                                        .offset = 512 * KIB, .bytes = 4096 };
 
         atomic_store(&place->boards[1]->pins, 1);
+        atomic_store(&place->boards[2]->pins, 1);
         assert_int_equal(ask(place, 0, true, 8 * KIB, 8 * KIB), PW_WORK_LATER);
         atomic_store(&place->boards[1]->pins, 0); /* it answers all the same */
+        atomic_store(&place->boards[2]->pins, 0);
         assert_int_equal(ask(place, 0, false, 0, 8 * KIB), PW_WORK_NOW);
         assert_int_equal(ask(place, 0, false, 16 * KIB, 8 * KIB), PW_WORK_NOW);
         assert_int_equal(ask(place, 1, false, 8 * KIB, 8 * KIB), PW_WORK_NOW);
         assert_int_equal(ask(place, 0, false, 12 * KIB, 64 * KIB), PW_WORK_LATER);
         assert_int_equal(ask(place, 0, true, 32 * KIB, 4 * KIB), PW_WORK_LATER); /* behind that one */
         assert_int_equal(pw_pinned_keep(&place->daemon, &copy), PW_WORK_LATER);
+        hear(place, 2, hear(place, 2, 0).asked);
+        assert_int_equal(asked_count, 0);
         hear(place, 1, hear(place, 1, 0).asked);
         assert_int_equal(asked_count, 4);
         assert_true(asked[0] == 8 * KIB && asked[1] == 12 * KIB && asked[2] == 32 * KIB && asked[3] == 512 * KIB);
@@ -179,6 +183,19 @@ static void test_end(void **state)
         assert_int_equal(asked_count, 1);
         assert_int_equal(atomic_load(&place->boards[1]->pins), 0);
         assert_int_equal(hear(place, 1, 0).count, 0);
+}
+
+/* Nobody has let go of what he has not heard of. */
+static void test_ahead(void **state)
+{
+        struct place *place = *state;
+
+        atomic_store(&place->boards[0]->pins, 1);
+        assert_int_equal(ask(place, 0, true, 0, 4096), PW_WORK_LATER);
+        assert_int_equal(hear(place, 0, UINT64_MAX).count, 1);
+        assert_int_equal(asked_count, 0);
+        hear(place, 0, 1);
+        assert_int_equal(asked_count, 1);
 }
 
 /* More than is kept is all. */
@@ -205,6 +222,7 @@ int main(void)
                                             cmocka_unit_test_setup_teardown(test_answers, begin, end),
                                             cmocka_unit_test_setup_teardown(test_behind, begin, end),
                                             cmocka_unit_test_setup_teardown(test_end, begin, end),
+                                            cmocka_unit_test_setup_teardown(test_ahead, begin, end),
                                             cmocka_unit_test_setup_teardown(test_many, begin, end) };
 
         return cmocka_run_group_tests_name("unpin", tests, NULL, NULL);

@@ -220,7 +220,7 @@ static void test_leaving(void **state)
 
         pw_segments_init(segments, &around);
         pw_pins_init(&segments->pins, &memory, &device, &device.word);
-        pin_part(segments, 1, 0, 5);
+        pin_part(segments, 1, MIB, 5);
         first = pin_part(segments, 2, 0, 5);
         second = pin_part(segments, 2, MIB, 6);
         assert_false(pw_segments_leaving_used(segments, &leaving, 0));
