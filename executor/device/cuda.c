@@ -404,7 +404,8 @@ static void look_at_end(struct pw_exec_device *device, uint64_t number, struct p
 
         end->guard = pw_guard_end_is(word, number) ? (enum pw_guard_state)pw_min_u64(pw_guard_end_state(word), PW_GUARD_PASSED)
                                                    : PW_GUARD_PASSED;
-        end->output = end->guard != PW_GUARD_WHOLE ? (uint32_t)pw_min_u64(pw_guard_end_room(word), pw_device_call_rooms(call) - 1) : 0;
+        if (end->guard != PW_GUARD_WHOLE)
+                end->output = (uint32_t)pw_min_u64(pw_guard_end_room(word), pw_device_call_rooms(call) - 1);
         if (!fault || end->status != PW_OK)
                 return;
         end->status = PW_FAILED;

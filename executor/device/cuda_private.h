@@ -1,8 +1,8 @@
 /* What the files of kind cuda share: one GPU, as its executor drives it.
  *
  * One launching thread, two streams of its own: what runs in order is launched on one, values are copied out on the other. Between
- * two functions runs one kernel (guard.cu): it looks at the guards of the one that has ended, writes what became of it where the host
- * sees it, and sets those of the next; behind the last function it is launched when nothing else comes.
+ * two functions runs one kernel (guard.cu): it looks at the guards of the one that has ended, writes what became of it where the
+ * host sees it, and sets those of the next; behind the last function it is launched when nothing else comes.
  *
  * Measured on an H100: an event that nobody sleeps for costs the device nothing, a number written by the stream, a kernel, and an
  * event that wakes the processor 2 us each, and a launch 3 us of the processor. So it is a third stream that wakes (cuda_watch.c).

@@ -62,16 +62,16 @@ mutate executor/device/cuda/cuda_memory.c '/^static uint32_t divisible_axis/,/^}
         'a part is halved along an axis of one' work/late_gpus_test
 mutate executor/device/cuda.c 's/^        if \(status == PW_OK \&\& call->zeroes\)$/        if (0)/' \
         'rooms of another tenant are not zeroed' work/fetches_test PW_GPUS=peer
-mutate executor/device/cuda/cuda_guard.c 's/^                fill\(turn->ended, turn->first_ended, .*$/                ;/' \
+mutate executor/device/cuda/cuda_guard.c 's/^                fill\(turn->ended, part->ended, .*$/                ;/' \
         'guards are not looked at' work/cuda_test
 mutate executor/device/cuda.c 's/^        if \(pw_cuda_is_sticky\(result\)\)$/        if (0)/; s/^                device->params.lost\(device->params.context, err.text\);$/                ;/' \
         'an error that sticks does not end the executor' work/cuda_test
-mutate executor/device/cuda.c 's/^        uint32_t fault = words->fault;$/        uint32_t fault = 0;/' \
+mutate executor/device/cuda.c 's/^        uint32_t fault = pw_guard_end_fault\(word\);$/        uint32_t fault = 0;/' \
         'what a kernel says is not heard' work/cuda_test
 mutate executor/device/cuda/cuda_stage.c '/^static enum pw_status release_oldest/,/^}/s/pw_cuda_check\(device, device->driver->cuEventSynchronize\(oldest->event\), "a copy from the host",$/PW_OK;/; /^static enum pw_status release_oldest/,/^}/s/^ +ret_err\);$//' \
         'pinned memory is written before it was read' work/late_gpus_test
 mutate executor/program/segments.c '/^void pw_segments_leave/,/^}/s/^                                pw_pins_drop\(.*$/                                ;/' \
-        'pages are given back while they are registered' work/pins_test
+        'pages are given back while they are registered' object/pins_test
 mutate executor/gang/gang_joint.c '/^bool pw_gang_is_joint/,/^}/s/^                is = numbers\[i\];$/                numbers[i] += numbers[i] ? 0 : 1000 + i;/' \
         'a member begins though others do not' work/nccl_test
 mutate executor/gang/gang.c 's/^        if \(gang->node->role == PW_ROLE_SENDER \&\& pw_flight_send\(gang\)\)$/        if (0)/; s/^                pw_flights_until\(launch, .*$//' \

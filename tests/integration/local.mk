@@ -298,10 +298,10 @@ integration_tests += tests/integration/work/late_gpus_test
 tests_integration_work_late_gpus_test_SOURCES = tests/integration/work/late_gpus_test.c $(integration_scene) $(integration_folder) \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_work_late_gpus_test_LDADD = $(integration_libraries)
-integration_tests += tests/integration/work/pins_test
-tests_integration_work_pins_test_SOURCES = tests/integration/work/pins_test.c $(integration_scene) $(integration_folder) \
+integration_tests += tests/integration/object/pins_test
+tests_integration_object_pins_test_SOURCES = tests/integration/object/pins_test.c $(integration_scene) $(integration_folder) \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
-tests_integration_work_pins_test_LDADD = $(integration_libraries)
+tests_integration_object_pins_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/gpu_facts_test
 tests_integration_operator_gpu_facts_test_SOURCES = tests/integration/operator/gpu_facts_test.c $(integration_metrics) \
 	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_scene) $(integration_folder) \

@@ -141,7 +141,8 @@ static void test_four(void **state)
                 uint8_t rooms[PW_GUARD_ROOMS][64], want[PW_GUARD_ROOMS][64];
                 struct pw_guard_words said = { 0, 0 };
                 uint64_t word = 0;
-                struct turn sets = { .said = NULL }, looks = { .said = &said, .end = &word, .rooms = { .number = 1, .has_ended = true } };
+                struct pw_guard_turn ended = { .number = 1, .has_ended = true };
+                struct turn sets = { .said = NULL }, looks = { .said = &said, .end = &word, .rooms = ended };
                 memset(rooms, 0xaa, sizeof rooms);
                 memset(want, 0xaa, sizeof want);
                 for (uint32_t i = 0; i < PW_GUARD_ROOMS; i++) {
@@ -156,7 +157,9 @@ static void test_four(void **state)
                 rooms[1][5] ^= 1;
                 rooms[2][63] ^= 1;
                 launch(&looks, 32);
-                assert_int_equal(pw_guard_end_state(word), there & 4 ? PW_GUARD_PASSED : there & 2 ? PW_GUARD_TOUCHED : PW_GUARD_WHOLE);
+                assert_int_equal(pw_guard_end_state(word), there & 4   ? PW_GUARD_PASSED
+                                                           : there & 2 ? PW_GUARD_TOUCHED
+                                                                       : PW_GUARD_WHOLE);
                 assert_int_equal(pw_guard_end_room(word), there & 4 ? 2 : there & 2 ? 1 : 0);
         }
 }
