@@ -12,13 +12,14 @@
 #include "daemon/memory/worker.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DEVICES 3u
 #define KIB UINT64_C(1024)
 
 /* --- what is called ----------------------------------------------------------------------------------------------------------- */
 
-static uint64_t asked[64]; /* offsets of works, as the worker was asked */
+static uint64_t asked[2 * PW_UNPIN_MOST]; /* offsets of works, as the worker was asked */
 static uint32_t asked_count;
 
 void pw_worker_ask(struct pw_worker *worker, const struct pw_memory_work *work)
@@ -39,6 +40,14 @@ struct place {
         struct pw_backing backings[2];
 };
 
+static void *zeroed(size_t align, size_t bytes)
+{
+        void *memory = aligned_alloc(align, pw_round_up(bytes, align));
+
+        assert_non_null(memory);
+        return memset(memory, 0, bytes);
+}
+
 static int begin(void **state)
 {
         struct place *place = calloc(1, sizeof *place);
@@ -46,11 +55,11 @@ static int begin(void **state)
         asked_count = 0;
         place->daemon.device_count = DEVICES;
         place->daemon.children.all = place->children;
-        place->daemon.children.bells = calloc(1, sizeof *place->daemon.children.bells);
-        place->daemon.children.islands[0].board = calloc(1, sizeof(struct pw_island_board));
+        place->daemon.children.bells = zeroed(64, sizeof *place->daemon.children.bells);
+        place->daemon.children.islands[0].board = zeroed(4096, sizeof(struct pw_island_board));
         pw_list_init(&place->daemon.memory.pinned);
         for (uint32_t i = 0; i < DEVICES; i++)
-                place->boards[i] = calloc(1, sizeof *place->boards[i]);
+                place->boards[i] = zeroed(64, sizeof *place->boards[i]);
         for (uint32_t i = 0; i <= DEVICES; i++)
                 place->children[i] = (struct pw_child){ .daemon = &place->daemon, .number = i,
                                                         .board = i < DEVICES ? place->boards[i] : NULL };
