@@ -8,7 +8,7 @@ tests_gpu_nccl_header_test_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
 tests_gpu_nccl_header_test_LDADD =
 tests_gpu_nvml_header_test_CPPFLAGS = $(AM_CPPFLAGS) $(NVML_CPPFLAGS)
 tests_gpu_nvml_header_test_LDADD =
-EXTRA_DIST += tests/gpu/README.md
+EXTRA_DIST += tests/gpu/README.md tests/gpu/h100.jsonl
 
 # What a machine with a GPU is asked: tests/gpu/pack takes it there, tests/gpu/run runs it.
 # The executor of a pack finds its libraries beside it, for executors are not told of LD_LIBRARY_PATH.
