@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define ABORT_SECONDS 1u
-#define CLOSE_SECONDS 10u /* it tears connections down that are whole */
+#define ABORT_SECONDS 1u  /* members wait for it: a fault is to be over */
+#define CLOSE_SECONDS 10u /* nobody does: connections that are whole are torn down, which takes hardware a second */
 #define FAILURES_MAX 3u
 
 struct channel {
@@ -155,18 +155,33 @@ static void memory_deregister(struct pw_collective *collective, struct channel *
         channel->registration = NULL;
 }
 
-static void channel_abort(struct pw_collective *collective, struct channel *channel)
+static void abort_within(struct pw_collective *collective, struct channel *channel, struct pw_deadline *deadline)
 {
-        struct pw_deadline deadline = { .seconds = ABORT_SECONDS, .what = "an abort of NCCL did not come back within a second",
-                                        .missed = collective->params.lost, .context = collective->params.context };
-
+        deadline->missed = collective->params.lost;
+        deadline->context = collective->params.context;
         if (channel->comm) {
-                pw_deadline_begin(&deadline);
+                pw_deadline_begin(deadline);
                 (void)collective->library->ncclCommAbort(channel->comm);
                 drain(collective->params.device);
-                pw_deadline_met(&deadline);
+                pw_deadline_met(deadline);
         }
         channel_free(collective, channel);
+}
+
+/* Its joint came to nothing. */
+static void channel_abort(struct pw_collective *collective, struct channel *channel)
+{
+        struct pw_deadline deadline = { .seconds = ABORT_SECONDS, .what = "an abort of NCCL did not come back within a second" };
+
+        abort_within(collective, channel, &deadline);
+}
+
+/* Nothing of it is under way, and others have left it, or will. */
+static void channel_leave(struct pw_collective *collective, struct channel *channel)
+{
+        struct pw_deadline deadline = { .seconds = CLOSE_SECONDS, .what = "NCCL did not end a communicator within 10 seconds" };
+
+        abort_within(collective, channel, &deadline);
 }
 
 /* Nothing of it is under way. */
@@ -220,7 +235,7 @@ static void make_room(struct pw_collective *collective, const struct pw_joint *j
         struct channel *old = channel_find(collective, joint);
 
         if (old)
-                channel_abort(collective, old);
+                channel_leave(collective, old);
         while (collective->channel_count >= collective->params.channels)
                 channel_close(collective, pw_list_first(&collective->channels, struct channel, link));
 }
@@ -352,7 +367,7 @@ static void nccl_close(struct pw_collective *collective)
         if (!collective)
                 return;
         while (collective->channel_count)
-                channel_abort(collective, pw_list_first(&collective->channels, struct channel, link));
+                channel_leave(collective, pw_list_first(&collective->channels, struct channel, link));
         pw_nccl_library_close(collective->library);
         free(collective);
 }

@@ -10,7 +10,7 @@
 
 #define COUNT 12u
 #define MIB_COUNT (1u << 17) /* elements of 1 MiB */
-#define NAP_US 400000u
+#define NAP_US 1000000u
 
 static const double put_there[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
 
