@@ -284,13 +284,13 @@ static enum pw_status end_last(struct pw_exec_device *device, const struct pw_de
         return PW_OK;
 }
 
-/* Nothing comes behind it for now. */
+/* Nobody has called what comes behind it. */
 static void end_now(struct pw_exec_device *device)
 {
         struct pw_error err;
 
-        if (device->unended && end_last(device, NULL, &err) != PW_OK)
-                device->params.lost(device->params.context, err.text);
+        if (device->unended)
+                (void)end_last(device, NULL, &err);
 }
 
 static bool is_in_place(const struct pw_task *task, uint32_t output)
@@ -401,11 +401,12 @@ static void look_at_end(struct pw_exec_device *device, uint64_t number, struct p
         const struct pw_device_call *call = flight_at(device, number)->call;
         uint64_t word = end_of(device, number);
         uint32_t fault = pw_guard_end_fault(word);
+        uint32_t rooms = pw_device_call_rooms(call);
 
         end->guard = pw_guard_end_is(word, number) ? (enum pw_guard_state)pw_min_u64(pw_guard_end_state(word), PW_GUARD_PASSED)
                                                    : PW_GUARD_PASSED;
-        if (end->guard != PW_GUARD_WHOLE)
-                end->output = (uint32_t)pw_min_u64(pw_guard_end_room(word), pw_device_call_rooms(call) - 1);
+        if (rooms)
+                end->output = (uint32_t)pw_min_u64(pw_guard_end_room(word), rooms - 1);
         if (!fault || end->status != PW_OK)
                 return;
         end->status = PW_FAILED;
