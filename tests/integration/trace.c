@@ -103,3 +103,31 @@ struct pw_future *it_run_1(struct pw_program *program, struct pw_future *input)
         it_ok(pw_run(program, PW_FUTURES(input), &result, IT_ERR));
         return result;
 }
+
+struct pw_future *it_put_same(struct pw_session *session, uint64_t count, double number)
+{
+        double *values = malloc(count * sizeof *values);
+        struct pw_future *future;
+
+        assert_non_null(values);
+        for (uint64_t i = 0; i < count; i++)
+                values[i] = number;
+        it_ok(pw_put(session, values, count * sizeof *values,
+                     &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(count) }, &future, IT_ERR));
+        free(values);
+        return future;
+}
+
+void it_expect_same(struct pw_future *future, uint64_t count, double number)
+{
+        const double *data;
+        struct pw_view view;
+
+        it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
+        assert_int_equal(view.bytes, count * sizeof *data);
+        data = view.data;
+        for (uint64_t i = 0; i < count; i++)
+                if (data[i] != number)
+                        fail_msg("element %llu is %g, not %g", (unsigned long long)i, data[i], number);
+        pw_view_done(&view);
+}

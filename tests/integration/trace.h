@@ -15,6 +15,9 @@ struct pw_future *it_put_scalar(struct pw_session *session, double value);
 double it_get_scalar(struct pw_future *future);
 /* Every element must be as in `expected`. */
 void it_expect_f64(struct pw_future *future, const double *expected, uint64_t count);
+/* A value of `count` elements, all of them the same number; and that a future is such a value. The reference stays the caller's. */
+struct pw_future *it_put_same(struct pw_session *session, uint64_t count, double number);
+void it_expect_same(struct pw_future *future, uint64_t count, double number);
 
 /* Calls with one f64 argument; output 0. */
 struct pw_value *it_grow(struct pw_program *program, struct pw_slice *slice, struct pw_value *value, struct pw_sharding sharding,

@@ -4,6 +4,7 @@
 #include "tests/integration/gpus.h"
 #include "tests/integration/operator/chain.h"
 #include "tests/integration/scene.h"
+#include "tests/integration/trace.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -32,34 +33,6 @@ static void end(struct it_host *host)
         it_gpus_done(&gpus);
 }
 
-static struct pw_future *put_all(struct pw_session *session, double number)
-{
-        double *values = malloc(ELEMENTS * sizeof *values);
-        struct pw_future *future;
-
-        assert_non_null(values);
-        for (uint32_t i = 0; i < ELEMENTS; i++)
-                values[i] = number;
-        it_ok(pw_put(session, values, ELEMENTS * sizeof *values,
-                     &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(ELEMENTS) }, &future, IT_ERR));
-        free(values);
-        return future;
-}
-
-static void expect_all(struct pw_future *future, double number)
-{
-        const double *data;
-        struct pw_view view;
-
-        it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
-        data = view.data;
-        for (uint32_t i = 0; i < ELEMENTS; i++)
-                if (data[i] != number)
-                        fail_msg("element %u is %g, not %g", i, data[i], number);
-        pw_view_done(&view);
-        pw_unref(future);
-}
-
 /* To a slice of two devices, half a value each, and back. */
 static void there_and_back(struct pw_session *session, double number)
 {
@@ -70,10 +43,11 @@ static void there_and_back(struct pw_session *session, double number)
 
         pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(value), PW_SPLIT(0)));
         it_ok(pw_compile(program, IT_ERR));
-        input = put_all(session, number);
+        input = it_put_same(session, ELEMENTS, number);
         result = it_run_1(program, input);
         pw_unref(input);
-        expect_all(result, number);
+        it_expect_same(result, ELEMENTS, number);
+        pw_unref(result);
         pw_program_free(program);
         pw_slice_close(slice);
 }
@@ -104,7 +78,7 @@ static int put_much(void *context, int pipe)
 
         (void)pipe;
         for (uint32_t i = 0; i < 2; i++)
-                futures[i] = put_all(session, i);
+                futures[i] = it_put_same(session, ELEMENTS, i);
         for (uint32_t i = 0; i < 2; i++)
                 pw_unref(futures[i]);
         pw_close(session);

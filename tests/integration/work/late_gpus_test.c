@@ -40,32 +40,6 @@ static struct pw_slice *slice_of_one(struct it_host *host)
         return slice;
 }
 
-static struct pw_future *put_all(struct it_host *host, double number)
-{
-        static double values[LARGE];
-        struct pw_future *future;
-
-        for (uint32_t i = 0; i < LARGE; i++)
-                values[i] = number;
-        it_ok(pw_put(host->session, values, sizeof values, &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_DIMS(LARGE) },
-                     &future, IT_ERR));
-        return future;
-}
-
-static void expect_all(struct pw_future *future, double number)
-{
-        const double *data;
-        struct pw_view view;
-
-        it_ok(pw_get(future, IT_LONG, &view, IT_ERR));
-        data = view.data;
-        for (uint32_t i = 0; i < LARGE; i++)
-                if (data[i] != number)
-                        fail_msg("element %u is %g, not %g", i, data[i], number);
-        pw_view_done(&view);
-        pw_unref(future);
-}
-
 /* Of more inputs than fit into what is pinned each comes to the device as it was put. */
 static void loads(struct it_host *host)
 {
@@ -77,13 +51,15 @@ static void loads(struct it_host *host)
         pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(value), PW_BROADCAST));
         it_ok(pw_compile(program, IT_ERR));
         for (uint32_t i = 0; i < RUNS; i++) {
-                struct pw_future *input = put_all(host, i);
+                struct pw_future *input = it_put_same(host->session, LARGE, i);
 
                 results[i] = it_run_1(program, input);
                 pw_unref(input);
         }
-        for (uint32_t i = 0; i < RUNS; i++)
-                expect_all(results[i], i);
+        for (uint32_t i = 0; i < RUNS; i++) {
+                it_expect_same(results[i], LARGE, i);
+                pw_unref(results[i]);
+        }
         pw_program_free(program);
         pw_slice_close(slice);
         end(host);
