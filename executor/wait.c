@@ -128,6 +128,30 @@ static bool look(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_
         return false;
 }
 
+/* Sleep once, as of what was `seen` before the caller looked. */
+static void sleep_ahead(struct pw_launch *launch, uint32_t device, const _Atomic uint64_t *word, uint64_t seq, uint32_t seen)
+{
+        struct sleep sleep = { seen, (int64_t)pw_launch_clock_ns() + PW_BELLS_SLEEP_NS };
+        int64_t next_ns = device_until_ns(launch);
+
+        sleep.until_ns = next_ns < sleep.until_ns ? next_ns : sleep.until_ns;
+        sleep_until(launch, word, seq, &launch->given.bells->sleepers[device].bits, &sleep);
+}
+
+bool pw_wait_member_ahead(struct pw_launch *launch, uint32_t device, const _Atomic uint64_t *word, uint64_t seq)
+{
+        while (launch->flights->count && pw_wait_load(word) < seq) {
+                uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
+
+                if (look(launch, word, seq))
+                        continue;
+                if (is_over(launch->given.boards[device], seq) && pw_wait_load(word) < seq)
+                        return false;
+                sleep_ahead(launch, device, word, seq, seen);
+        }
+        return pw_wait_member(launch, device, word, seq);
+}
+
 void pw_wait_rung(struct pw_launch *launch, const _Atomic uint64_t *word, uint64_t at_least, _Atomic uint64_t *sleepers,
                   uint64_t yield_until_ns)
 {

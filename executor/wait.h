@@ -30,6 +30,8 @@ PW_MUST_CHECK static inline bool pw_wait_member(struct pw_launch *launch, uint32
 {
         return pw_wait_load(word) >= seq || pw_wait_member_slow(launch, device, word, seq);
 }
+/* The same, while what is under way on the own device goes on and is published: behind it something is to be launched. */
+PW_MUST_CHECK bool pw_wait_member_ahead(struct pw_launch *launch, uint32_t device, const _Atomic uint64_t *word, uint64_t seq);
 /* Wait until `device` is done with gang `seq` of its island. */
 static inline void pw_wait_done(struct pw_launch *launch, uint32_t device, uint64_t seq)
 {

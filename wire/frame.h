@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 #define PW_WIRE_VERSION 1u
-#define PW_LAYOUT_VERSION 13u /* of entry, ring, control, hint, image, board, size classes: any change of these counts it up */
+#define PW_LAYOUT_VERSION 14u /* of entry, ring, control, hint, image, board, size classes: any change of these counts it up */
 #define PW_FRAME_HEADER 8u
 #define PW_FRAME_MAX (64u << 20)
 #define PW_FRAME_FDS_MAX 128u

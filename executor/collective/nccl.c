@@ -298,10 +298,11 @@ static enum pw_status all_reduce(struct pw_collective *collective, struct pw_err
         const struct pw_joint *joint = &collective->joint;
         enum pw_nccl_dtype dtype = (enum pw_nccl_dtype)dtype_of(joint->dtype);
         enum pw_nccl_op op = (enum pw_nccl_op)op_of(joint->op);
-        enum pw_nccl_result result = collective->library->ncclAllReduce(joint->from, joint->to, joint->elements, dtype, op,
-                                                                        collective->current->comm,
-                                                                        collective->params.device->launches);
+        enum pw_nccl_result result;
 
+        pw_cuda_flush(collective->params.device);
+        result = collective->library->ncclAllReduce(joint->from, joint->to, joint->elements, dtype, op, collective->current->comm,
+                                                    collective->params.device->launches);
         collective->launched = true;
         if (result != PW_NCCL_SUCCESS && result != PW_NCCL_IN_PROGRESS)
                 return pw_nccl_error(collective->library, result, "an all-reduce", ret_err);

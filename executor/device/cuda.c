@@ -293,6 +293,8 @@ static void end_now(struct pw_exec_device *device)
                 (void)end_last(device, NULL, &err);
 }
 
+void pw_cuda_flush(struct pw_exec_device *device) { end_now(device); }
+
 static bool is_in_place(const struct pw_task *task, uint32_t output)
 {
         for (uint32_t i = 0; i < task->input_count; i++)

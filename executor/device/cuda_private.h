@@ -94,6 +94,9 @@ static inline enum pw_status pw_cuda_check(struct pw_exec_device *device, enum p
         return result == PW_CUDA_SUCCESS ? PW_OK : pw_cuda_failed(device, result, what, ret_err);
 }
 
+/* What was launched is all that its end takes: nothing more of it comes behind what others launch on the stream. */
+void pw_cuda_flush(struct pw_exec_device *device);
+
 /* cuda_code.c */
 enum pw_status pw_cuda_code_open(struct pw_exec_device *device, struct pw_error *ret_err); /* with the kernels of the executor */
 void pw_cuda_code_close(struct pw_exec_device *device);

@@ -35,12 +35,12 @@ static bool writes(const struct pw_flight *flight, const struct pw_room_head *he
         return false;
 }
 
-bool pw_flights_write(struct pw_flights *flights, const struct pw_room_head *head)
+uint64_t pw_flights_writer(struct pw_flights *flights, const struct pw_room_head *head)
 {
-        for (uint32_t i = flights->count; i-- > 0;)
+        for (uint32_t i = flights ? flights->count : 0; i-- > 0;)
                 if (writes(flight_at(flights, i), head))
-                        return true;
-        return false;
+                        return flight_at(flights, i)->gang.seq;
+        return 0;
 }
 
 /* Those ahead are done, and those behind it have written nothing: what it was given is as the heads say. Status PW_OK: values. */
@@ -162,7 +162,7 @@ void pw_flights_drain(struct pw_launch *launch) { await(launch, 0); }
 
 void pw_flights_until(struct pw_launch *launch, const struct pw_room_head *head)
 {
-        while (launch->flights && pw_flights_write(launch->flights, head))
+        while (pw_flights_writer(launch->flights, head))
                 await(launch, launch->flights->count - 1);
 }
 

@@ -48,8 +48,8 @@ void pw_flights_free(struct pw_flights *flights); /* accepts NULL */
 uint64_t pw_flights_oldest(const struct pw_exec_gang *gang);
 /* The first under way; UINT64_MAX: none is. */
 uint64_t pw_flights_first(struct pw_flights *flights);
-/* Does a gang under way write the room of this head? What the head says is of before. */
-bool pw_flights_write(struct pw_flights *flights, const struct pw_room_head *head);
+/* The last gang under way that writes the room of this head: what that says is of before. 0: none does. Accepts NULL. */
+uint64_t pw_flights_writer(struct pw_flights *flights, const struct pw_room_head *head);
 /* Launch a call, all of whose waits are over. False: it cannot run, as *ret_outcome says; nothing is under way then.   Blocks:
  * where as many as there may be are under way; the first time of its function here, until it is done. */
 bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcome);

@@ -114,7 +114,8 @@ static enum pw_status transfer(struct pw_exec_gang *gang, bool cancelled, bool *
         if (gang->node->role == PW_ROLE_SENDER && pw_flight_send(gang))
                 return *ret_launched = true, PW_OK;
         if (gang->node->role & PW_ROLE_SENDER) {
-                pw_flights_until(launch, pw_run_room(gang->view, &gang->node->inputs[0]).head);
+                if (launch->flights && !pw_gang_joint_may(gang))
+                        pw_flights_until(launch, pw_run_room(gang->view, &gang->node->inputs[0]).head);
                 sent = pw_gang_send(gang, cancelled);
         }
         if (!(gang->node->role & PW_ROLE_RECEIVER))

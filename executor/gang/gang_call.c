@@ -90,9 +90,7 @@ void pw_gang_tried(const struct pw_exec_gang *gang)
 /* One that a call under way writes may yet become a value. */
 static bool may_be_value(const struct pw_exec_gang *gang, const struct pw_room_head *head, struct pw_room_head *ret_fault)
 {
-        struct pw_flights *flights = gang->launch->flights;
-
-        return (flights && pw_flights_write(flights, head)) ||
+        return pw_flights_writer(gang->launch->flights, head) ||
                pw_gang_is_value(gang, head, gang->launch->given.device, ret_fault);
 }
 

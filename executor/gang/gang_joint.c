@@ -1,9 +1,11 @@
 /* A transfer that its members do together, by the collective of their devices.
  *
  * Nobody begins before every member's mark says that it will: one that has no value, or takes part in none, makes all of them go
- * another way, and all see the same marks. From then on who waits looks whether the others are still there. A process that ended,
- * and a member that gave up, will never do their part: what was begun is aborted, and its channel forgotten. The marks of the next
- * gang say that it is, so all make another. */
+ * another way, and all see the same marks. A mark says so as soon as what makes the member's shard has been launched: a device goes
+ * from that to the joint by itself. Should it come to no value, all find that at the end, when the members' heads say it.
+ * Who waits looks whether the others are still there. A process that ended, and a member that gave up, will never do their part:
+ * what was begun is aborted, and its channel forgotten. The marks of the next gang say that it is, so all make another. */
+#include "executor/gang/flight.h"
 #include "executor/gang/gang_private.h"
 
 #include "executor/wait.h"
@@ -63,12 +65,26 @@ static bool joint_find(const struct pw_exec_gang *gang, struct pw_joint *ret_joi
         return joint.rank != UINT32_MAX;
 }
 
+static uint32_t takes(const struct pw_exec_gang *gang, struct pw_joint *ret_joint)
+{
+        const struct pw_launch_params *given = &gang->launch->given;
+
+        return joint_find(gang, ret_joint) ? given->collective->takes(given->joints, ret_joint) : 0;
+}
+
+bool pw_gang_joint_may(const struct pw_exec_gang *gang)
+{
+        struct pw_joint joint;
+
+        return takes(gang, &joint);
+}
+
 void pw_gang_joint_offer(struct pw_exec_gang *gang, struct pw_mark *mark)
 {
         const struct pw_launch_params *given = &gang->launch->given;
         struct pw_joint joint;
 
-        mark->joint.takes = joint_find(gang, &joint) ? given->collective->takes(given->joints, &joint) : 0;
+        mark->joint.takes = takes(gang, &joint);
         atomic_store(&gang->launch->own->joint.off, given->collective->is_off(given->joints));
         mark->joint.channel = mark->joint.takes ? given->collective->channel(given->joints, &joint) : 0;
 }
@@ -135,13 +151,33 @@ static bool id_take(const struct pw_exec_gang *gang, uint32_t device, struct pw_
 
 /* --- the others --------------------------------------------------------------------------------------------------------------- */
 
-/* Will the part of `device` never come, as its process ended in this gang or it gave up? */
+/* The process of `device` ended in gang `seq`, ahead of this one. */
+static struct pw_room_head ended_ahead(const struct pw_exec_gang *gang, uint32_t device, uint64_t seq)
+{
+        const struct pw_device_board *board = gang->launch->given.boards[device];
+        const struct pw_order *order = &gang->launch->board->log[seq % PW_ORDER_LOG];
+        struct pw_room_head fault = pw_gang_fault(gang, PW_DEVICE_LOST);
+
+        fault.cause_device = pw_gang_device(gang, device);
+        if (order->run != gang->view->run)
+                return fault;
+        fault.status = pw_gang_status(atomic_load(&board->failed.status));
+        fault.cause_node = order->node;
+        return fault;
+}
+
+/* Will the part of `device` never come, as its process ended in this gang, or ahead of it, or it gave up? */
 static bool has_left(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
 {
         const struct pw_device_board *board = gang->launch->given.boards[device];
+        uint64_t failed = pw_wait_load(&board->failed.seq);
 
-        if (pw_wait_load(&board->failed.seq) == gang->seq)
+        if (failed == gang->seq)
                 return pw_gang_has_ended(gang, device, ret_fault);
+        if (failed >= mark_of(gang, device)->joint.first && failed < gang->seq) {
+                *ret_fault = ended_ahead(gang, device, failed);
+                return true;
+        }
         return pw_wait_load(&board->joint.broken.seq) == gang->seq && !pw_gang_mark_read(gang, &board->joint.broken, ret_fault);
 }
 
@@ -167,37 +203,57 @@ static struct pw_room_head look_around(struct pw_exec_gang *gang, const struct p
         return fault;
 }
 
-/* An eighth of what has gone by: the wait is as much longer at most. Who dies rings. */
+/* An eighth of what has gone by: the wait is as much longer at most. Who dies rings, and what is ahead of it as it ends. */
 static void nap(struct pw_launch *launch, uint32_t seen, uint64_t now_ns, uint64_t since_ns)
 {
         uint64_t for_ns = pw_min_u64(pw_max_u64((now_ns - since_ns) / 8, NAP_LEAST_NS), NAP_MOST_NS);
 
-        if (now_ns - since_ns < PW_YIELD_NS)
+        if (now_ns - since_ns < PW_YIELD_NS) {
                 sched_yield();
-        else
-                pw_bells_sleep(launch->given.bells, launch->given.device, seen, (int64_t)(now_ns + for_ns));
+                return;
+        }
+        if (launch->flights->count)
+                (void)launch->given.kind->next_ns(launch->given.handle);
+        pw_bells_sleep(launch->given.bells, launch->given.device, seen, (int64_t)(now_ns + for_ns));
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------------------- */
 
-/* It was begun. */
+/* Has the device done what was launched ahead of it? `wait`: it has, at the return. */
+static bool is_first(struct pw_launch *launch, bool wait)
+{
+        if (wait)
+                pw_flights_drain(launch);
+        else
+                pw_flights_reap(launch);
+        return !launch->flights->count;
+}
+
+/* It was begun, behind what was launched before; nothing is launched behind it, for its abort would wait for that. Members are
+ * looked for once it is what the device does. */
 static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_joint *joint)
 {
         struct pw_launch *launch = gang->launch;
         uint64_t since_ns = pw_launch_clock_ns(), done_ns = 0;
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK);
+        bool was_first = false;
         struct pw_error err;
 
         launch->now_ns = 0;
         for (;;) {
                 uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
                 enum pw_status status = launch->given.collective->poll(launch->given.joints, &err);
+                bool first = is_first(launch, status != PW_NOT_READY);
                 uint64_t now_ns = pw_launch_clock_ns();
                 if (launch->given.collective->has_launched(launch->given.joints))
                         atomic_store_explicit(&launch->own->joint.launched, gang->seq, memory_order_relaxed);
+                if (first && !was_first)
+                        pw_launch_begins(launch, gang->seq, since_ns = now_ns);
+                was_first = first;
                 if (status == PW_OK)
                         return fault;
-                fault = look_around(gang, joint, now_ns, &done_ns);
+                if (first)
+                        fault = look_around(gang, joint, now_ns, &done_ns);
                 if (fault.status != PW_OK)
                         return fault;
                 if (status != PW_NOT_READY)
@@ -244,6 +300,8 @@ struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang)
 
         if (!joint_find(gang, &joint))
                 return pw_gang_cause(gang, PW_PROTOCOL, "what is no joint was taken for one");
+        if (!channel_is_common(gang, &joint)) /* one is made: the device is theirs alone */
+                pw_flights_settle(gang);
         atomic_store_explicit(&gang->launch->own->joint.began, gang->seq, memory_order_relaxed);
         joint.from = pw_run_room(gang->view, &gang->node->inputs[0]).data;
         joint.to = pw_run_room(gang->view, &gang->node->outputs[0]).data;

@@ -75,11 +75,13 @@ PW_MUST_CHECK enum pw_status pw_gang_move_make(const struct pw_exec_gang *gang, 
 /* It was made: are the sources that were read in rooms of other devices still values? A function may have written there: one behind
  * the mark that said so, or one ahead of it, which was under way as it was said. */
 struct pw_room_head pw_gang_look_again(const struct pw_exec_gang *gang, const struct pw_source_head *heads, uint32_t count);
-/* Say in the own mark, which is not published yet, whether this member would take part in a joint. */
+/* Would this member take part in a joint? Then it arrives when what makes its shard has been launched. */
+bool pw_gang_joint_may(const struct pw_exec_gang *gang);
+/* Say in the own mark, which is not published yet, whether it would. */
 void pw_gang_joint_offer(struct pw_exec_gang *gang, struct pw_mark *mark);
 /* All members have arrived with values: would all of them take part? They all find the same here. */
 bool pw_gang_is_joint(const struct pw_exec_gang *gang);
-/* Make output 0 together with them. */
+/* Make output 0 together with them. Of the members' shards nobody has looked yet whether they are values. */
 struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang);
 /* Make the own part of a transfer in parts. */
 struct pw_room_head pw_gang_parts_make(struct pw_exec_gang *gang);

@@ -4,23 +4,41 @@
 
 #include "executor/wait.h"
 
+/* What lies in the own mark itself. */
+static void value_copy(struct pw_exec_gang *gang, const struct pw_place *place, struct pw_mark *mark, struct pw_room_head *fault)
+{
+        uint64_t bytes = pw_image_value(gang->view->program->image, gang->node->inputs[0].value)->shard_bytes;
+        struct pw_error err;
+
+        if (gang->launch->memory->copy_out(gang->launch->given.handle, mark->value, place->data,
+                                           pw_min_u64(bytes, sizeof mark->value), &err) != PW_OK)
+                *fault = pw_gang_cause(gang, err.status, err.text);
+}
+
+/* The gang under way that makes the shard of `head`, where nobody needs it before that is done; 0: it is made. */
+static uint64_t behind(const struct pw_exec_gang *gang, const struct pw_room_head *head)
+{
+        return gang->launch->flights && pw_gang_joint_may(gang) ? pw_flights_writer(gang->launch->flights, head) : 0;
+}
+
 enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled)
 {
-        const struct pw_program_room *input = &gang->node->inputs[0];
-        struct pw_place place = pw_run_room(gang->view, input);
-        struct pw_device_board *own = gang->launch->own;
-        struct pw_mark *mark = &own->marks[gang->seq % PW_ORDER_LOG];
+        struct pw_place place = pw_run_room(gang->view, &gang->node->inputs[0]);
+        struct pw_mark *mark = &gang->launch->own->marks[gang->seq % PW_ORDER_LOG];
         struct pw_room_head fault = pw_gang_fault(gang, cancelled ? PW_CANCELLED : PW_OK);
+        bool again = atomic_load(&mark->seq) == gang->seq; /* it had come, and its process ended: others may have begun */
+        bool eager = gang->node->image->eager;
+        uint64_t writer = cancelled || again ? 0 : behind(gang, place.head);
 
-        if (!cancelled && pw_gang_is_value(gang, place.head, gang->launch->given.device, &fault) && gang->node->image->eager) {
-                uint64_t bytes = pw_image_value(gang->view->program->image, input->value)->shard_bytes;
-                struct pw_error err;
-                if (gang->launch->memory->copy_out(gang->launch->given.handle, mark->value, place.data,
-                                                   pw_min_u64(bytes, sizeof mark->value), &err) != PW_OK)
-                        fault = pw_gang_cause(gang, err.status, err.text);
-        }
-        if (!gang->node->image->eager)
+        if (!cancelled && !writer && pw_gang_is_value(gang, place.head, gang->launch->given.device, &fault) && eager)
+                value_copy(gang, &place, mark, &fault);
+        if (again && fault.status == PW_OK)
+                fault.status = PW_DEVICE_LOST;
+        if (!eager && !again) {
                 pw_gang_joint_offer(gang, mark);
+                mark->joint.first = pw_flights_oldest(gang);
+                mark->joint.behind = writer;
+        }
         pw_gang_mark(gang, mark, &fault);
         return fault.status;
 }
@@ -43,22 +61,47 @@ static bool room_find(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head
         return false;
 }
 
+/* Of a sender of this gang that has not come. */
+static struct pw_room_head no_mark(struct pw_exec_gang *gang, uint32_t device)
+{
+        struct pw_room_head fault = pw_gang_cause(gang, PW_DEVICE_LOST,
+                                                  "a device that takes part says that it is done, and its mark is gone");
+
+        fault.cause_device = pw_gang_device(gang, device);
+        return fault;
+}
+
+static const struct pw_mark *mark_of(const struct pw_exec_gang *gang, uint32_t device)
+{
+        return &gang->launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
+}
+
+/* Source `i`, in the room of a device whose mark says that it will be a value at least: is it? */
+static bool is_value(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head *ret_fault)
+{
+        const struct pw_source_head *source = &gang->node->sources->heads[i];
+        uint64_t behind = mark_of(gang, source->device)->joint.behind;
+
+        if (!room_find(gang, i, ret_fault))
+                return false;
+        if (behind && source->device != gang->launch->given.device)
+                pw_wait_done(gang->launch, source->device, behind);
+        return !behind || pw_gang_is_value(gang, source->head, source->device, ret_fault);
+}
+
 /* Source `i`, of a sender of this gang. */
 static bool receive_marked(struct pw_exec_gang *gang, uint32_t i, uint32_t device, struct pw_room_head *ret_fault)
 {
-        struct pw_launch *launch = gang->launch;
-        const struct pw_mark *mark = &launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
+        const struct pw_mark *mark = mark_of(gang, device);
 
-        if (!pw_wait_member(launch, device, &mark->seq, gang->seq)) {
-                *ret_fault = pw_gang_cause(gang, PW_DEVICE_LOST,
-                                           "a device that takes part says that it is done, and its mark is gone");
-                ret_fault->cause_device = pw_gang_device(gang, device);
+        if (!pw_wait_member(gang->launch, device, &mark->seq, gang->seq)) {
+                *ret_fault = no_mark(gang, device);
                 return false;
         }
         if (!pw_gang_mark_read(gang, mark, ret_fault))
                 return false;
         if (!gang->node->image->eager)
-                return room_find(gang, i, ret_fault);
+                return is_value(gang, i, ret_fault);
         gang->node->sources->heads[i].head = NULL;
         gang->node->sources->sources[i].data = mark->value;
         gang->node->sources->sources[i].in_host = true;
@@ -99,26 +142,46 @@ static struct pw_room_head receive_parts(struct pw_exec_gang *gang, const struct
         return pw_gang_parts_take(gang, &made);
 }
 
-/* All of them will take part: the device is theirs alone then. */
-static struct pw_room_head receive_joint(struct pw_exec_gang *gang)
-{
-        const struct pw_program_sources *sources = gang->node->sources;
-        struct pw_room_head outcome;
+/* --- what members do together ------------------------------------------------------------------------------------------------- */
 
-        if (gang->launch->flights)
-                pw_flights_settle(gang);
-        outcome = pw_gang_joint(gang);
-        return outcome.status == PW_OK ? pw_gang_look_again(gang, sources->heads, sources->count) : outcome;
+/* The others come, while what makes the own shard is under way. */
+static struct pw_room_head meet(struct pw_exec_gang *gang)
+{
+        struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
+        struct pw_program_sources *sources = gang->node->sources;
+
+        for (uint32_t i = 0; i < sources->count; i++) {
+                const struct pw_mark *mark = mark_of(gang, sources->heads[i].device);
+
+                if (!pw_wait_member_ahead(gang->launch, sources->heads[i].device, &mark->seq, gang->seq))
+                        next = no_mark(gang, sources->heads[i].device);
+                else if (pw_gang_mark_read(gang, mark, &next))
+                        continue;
+                pw_gang_fault_join(&fault, &next);
+        }
+        return fault;
 }
 
-struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang, bool *ret_launched)
+/* All of them take part. What they made it of is known now. */
+static struct pw_room_head receive_joint(struct pw_exec_gang *gang)
+{
+        struct pw_room_head outcome = pw_gang_joint(gang), next;
+
+        for (uint32_t i = 0; outcome.status == PW_OK && i < gang->node->sources->count; i++)
+                if (!is_value(gang, i, &next))
+                        outcome = next;
+        return outcome.status == PW_OK ? pw_gang_look_again(gang, gang->node->sources->heads, gang->node->sources->count) : outcome;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------------------- */
+
+static struct pw_room_head take(struct pw_exec_gang *gang, bool *ret_launched)
 {
         const struct pw_program_sources *sources = gang->node->sources;
-        const struct pw_exec_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK), next;
 
         for (uint32_t i = 0; i < sources->count; i++) {
-                uint32_t device = sources->heads[i].device = slice->places[sources->places[i]].device;
+                uint32_t device = sources->heads[i].device;
                 bool done = gang->node->image->phase == PW_PHASE_RECV || device == gang->launch->given.device;
                 if (!(done ? receive_done : receive_marked)(gang, i, device, &next))
                         pw_gang_fault_join(&fault, &next);
@@ -128,9 +191,21 @@ struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang, bool *ret_launche
                         gang->launch->given.kind->not_before(gang->launch->given.handle, gang->came_ns);
                 return receive_parts(gang, &fault);
         }
+        return fault.status == PW_OK ? pw_gang_move(gang, ret_launched) : fault;
+}
+
+struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang, bool *ret_launched)
+{
+        const struct pw_exec_program_slice *slice = &gang->view->program->slices[gang->node->image->source_slice];
+        const struct pw_program_sources *sources = gang->node->sources;
+        struct pw_room_head fault;
+
+        for (uint32_t i = 0; i < sources->count; i++)
+                sources->heads[i].device = slice->places[sources->places[i]].device;
+        if (!gang->launch->flights || !pw_gang_joint_may(gang))
+                return take(gang, ret_launched);
+        fault = meet(gang);
         if (fault.status != PW_OK)
                 return fault;
-        if (pw_gang_is_joint(gang))
-                return receive_joint(gang);
-        return pw_gang_move(gang, ret_launched);
+        return pw_gang_is_joint(gang) ? receive_joint(gang) : take(gang, ret_launched);
 }

@@ -125,7 +125,7 @@ struct pw_island_board {
 
 /* --- device board -------------------------------------------------------------------------------------------------- */
 
-/* This member arrived in transfer gang `seq`: its source shard may be read, or is `status`. */
+/* This member arrived in transfer gang `seq`: its source shard may be read (but `behind`), or is `status`. */
 struct pw_mark {
         _Atomic uint64_t seq;
         uint32_t status, zero;
@@ -135,9 +135,11 @@ struct pw_mark {
         };
         union {
                 uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
-                /* of another: 0, it takes part in no joint, or the number of its hardware; and the gang in which its channel was
-                 * made, 0: it has none */
-                struct { uint64_t channel; uint32_t takes; } joint;
+                /* of another: 0, it takes part in no joint, or the number of its hardware; the gang in which its channel was made,
+                 * 0: it has none; and `first`, the gang that it did then. `behind` not 0: what makes its shard had only been
+                 * launched, which is over when it is done with gang `behind`: nothing but a joint begins before. Who comes after a
+                 * process that said so, and ended, says no more than a status. */
+                struct { uint64_t channel, first, behind; uint32_t takes; } joint;
         };
 };
 _Static_assert(sizeof(struct pw_mark) == 64, "a mark is one line");

@@ -78,7 +78,7 @@ static enum pw_nccl_result launch_start(struct pw_list *parts)
                 is_late = is_late || !kernel->comm->is_blocking;
         }
         pthread_mutex_unlock(&fake_lock);
-        if (!is_late || pw_list_empty(&launch->kernels)) {
+        if (!is_late || !fake_conf()->delay_us || pw_list_empty(&launch->kernels)) {
                 launch_do(launch);
                 return PW_NCCL_SUCCESS;
         }

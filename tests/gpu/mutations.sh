@@ -74,7 +74,17 @@ mutate executor/program/segments.c '/^void pw_segments_leave/,/^}/s/^           
         'pages are given back while they are registered' object/pins_test
 mutate executor/gang/gang_joint.c '/^bool pw_gang_is_joint/,/^}/s/^                is = numbers\[i\];$/                numbers[i] += numbers[i] ? 0 : 1000 + i;/' \
         'a member begins though others do not' work/nccl_test
-mutate executor/gang/gang.c 's/^        if \(gang->node->role == PW_ROLE_SENDER \&\& pw_flight_send\(gang\)\)$/        if (0)/; s/^                pw_flights_until\(launch, .*$//' \
+mutate executor/gang/gang_transfer.c 's/^        return !behind \|\| pw_gang_is_value\(.*$/        return true;/' \
+        'what was only launched counts as a value' fault/nccl_ahead_test
+mutate executor/gang/gang_transfer.c 's/^                pw_wait_done\(gang->launch, source->device, behind\);$/                ;/' \
+        'nobody waits for what was only launched' fault/nccl_ahead_test
+mutate executor/gang/gang_transfer.c 's/^        bool again = [^;]*;/        bool again = false;/' \
+        'who comes again to a gang says that it takes part' fault/nccl_ahead_test
+mutate executor/gang/gang.c 's/^                if \(launch->flights \&\& !pw_gang_joint_may\(gang\)\)$/                if (launch->flights)/' \
+        'members come when their shard is made' fault/nccl_ahead_test
+mutate executor/collective/nccl.c 's/^        pw_cuda_flush\(.*$//' \
+        'the end of a call is launched behind what waits for others' fault/nccl_ahead_test
+mutate executor/gang/gang.c 's/^        if \(gang->node->role == PW_ROLE_SENDER \&\& pw_flight_send\(gang\)\)$/        if (0)/; s/^                        pw_flights_until\(launch, .*$/                        ;/' \
         'a member sends what is not there yet' work/transfers_test PW_GPUS=peer
 
 [ "$missed" = 0 ] || echo "$missed rules can go unnoticed"

@@ -5,7 +5,7 @@
  *   trap    its kernel traps                            hang     its kernel never ends; its time limit is 300 ms
  *   refuse  says that it failed, before any launch      lost     names a kernel that is not there
  *   empty   writes nothing                              ahead    code for a GPU that is yet to come
- *   newer   code of a compiler that is yet to come
+ *   newer   code of a compiler that is yet to come      moody   copies; shard 2: 7, never ends; 8, fault 1; 9, takes its time
  *   hostly  has no form for GPUs
  */
 #include "pathways_module.h"
@@ -70,6 +70,18 @@ static enum pw_status lost(struct pw_task *task) { return launch(task, "gpu", "g
 static enum pw_status ahead(struct pw_task *task) { return launch(task, "tomorrow", "gpu_later", NULL); }
 static enum pw_status newer(struct pw_task *task) { return launch(task, "newer", "gpu_newer", NULL); }
 
+static enum pw_status moody(struct pw_task *task)
+{
+        const void *from = pw_task_in(task, 0);
+        void *to = pw_task_out(task, 0);
+        uint64_t count = task->outputs[0].bytes / sizeof(double);
+        const void *const args[] = { &from, &to, &count, &task->shard, &task->fault };
+        const struct pw_kernel kernel = { .code = "gpu", .name = "gpu_moody", .grid = { 1 }, .block = { 32 }, .args = args,
+                                          .arg_count = 5 };
+
+        return task->services->launch(task, &kernel);
+}
+
 static enum pw_status empty(struct pw_task *task)
 {
         (void)task;
@@ -80,4 +92,5 @@ static enum pw_status empty(struct pw_task *task)
         { .name = #function, .cuda = (function), .shape = pw_shape_as_input_0, .faults = faults, .fault_count = 2, __VA_ARGS__ }
 PW_MODULE_WITH("gpu", codes, ON_GPU(fault), ON_GPU(unnamed), ON_GPU(spill), ON_GPU(beyond), ON_GPU(trap),
                ON_GPU(hang, .time_limit_us = 300000), ON_GPU(refuse), ON_GPU(lost), ON_GPU(ahead), ON_GPU(newer), ON_GPU(empty),
+               ON_GPU(moody),
                { .name = "hostly", .run = empty, .shape = pw_shape_as_input_0 });

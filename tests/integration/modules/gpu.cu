@@ -36,3 +36,19 @@ extern "C" __global__ void gpu_trap(uint32_t number)
 #endif
 }
 PW_KERNEL(gpu_trap)
+
+// Copies doubles; on shard 2 the first one says how: 7, it never ends; 8, it fails with fault 1; 9, late.
+extern "C" __global__ void gpu_moody(const volatile double *from, double *to, uint64_t count, uint32_t shard, uint32_t *fault)
+{
+        const double mood = shard == 2 ? from[0] : 0;
+
+        while (mood == 7 && from[0] == 7)
+                ;
+        for (uint64_t i = 0; mood == 9 && i < 2000000 && from[0] == 9; i++)
+                ;
+        if (mood == 8 && pw_thread() == 0)
+                pw_fault(fault, 1);
+        for (uint64_t i = pw_thread(); i < count; i += pw_thread_count())
+                to[i] = from[i];
+}
+PW_KERNEL(gpu_moody)

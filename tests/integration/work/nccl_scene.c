@@ -6,16 +6,27 @@
 
 struct it_gpus nccl_gpus;
 
-struct it_host *nccl_begin_with(void **state, const char *devices, const char *conf, const char *nccl, const char *more)
+static struct it_host *begin(void **state, const char *devices, const char *driver, const char *conf, const char *nccl,
+                             const char *more)
 {
         struct it_host *host = *state;
 
-        it_gpus_init(&nccl_gpus, NULL);
+        it_gpus_init(&nccl_gpus, driver);
         it_gpus_nccl(&nccl_gpus, conf);
         it_start(host, IT_ARGS("--devices", devices, "--cuda-driver", nccl_gpus.driver, "--nccl-library",
                                nccl ? nccl : nccl_gpus.nccl, "--host-memory", "64MiB", "--device-memory", "8MiB", more));
         host->session = it_connect(host);
         return host;
+}
+
+struct it_host *nccl_begin_with(void **state, const char *devices, const char *conf, const char *nccl, const char *more)
+{
+        return begin(state, devices, NULL, conf, nccl, more);
+}
+
+struct it_host *nccl_begin_slow(void **state, const char *devices)
+{
+        return begin(state, devices, "delay_us = 4000\n", "trace = trace\ndelay_us = 0\n", NULL, NULL);
 }
 
 struct it_host *nccl_begin(void **state, const char *conf, const char *nccl)
@@ -118,4 +129,23 @@ int nccl_calls_of(const char *function)
                 count += sscanf(line, "%*d %63s", name) == 1 && !strcmp(name, function);
         fclose(file);
         return count;
+}
+
+/* It is stopped when its state says so, not when the signal was sent. */
+void nccl_stop(const struct it_host *host, size_t device)
+{
+        struct pw_listing *devices = it_list(host->session, "devices", NULL);
+        pid_t executor = (pid_t)it_number(devices, device, "pid");
+        char path[40], state = 0;
+        FILE *file;
+
+        pw_listing_free(devices);
+        assert_int_equal(kill(executor, SIGSTOP), 0);
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)executor);
+        while (state != 'T') {
+                file = fopen(path, "re");
+                assert_non_null(file);
+                assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+                fclose(file);
+        }
 }

@@ -15,6 +15,7 @@ extern struct it_gpus nccl_gpus; /* of the daemon that was begun last */
 /* A daemon of these devices and this NCCL, NULL: the fake one, with `conf`; `more` is one option, or NULL. */
 struct it_host *nccl_begin_with(void **state, const char *devices, const char *conf, const char *nccl, const char *more);
 struct it_host *nccl_begin(void **state, const char *conf, const char *nccl); /* of four */
+struct it_host *nccl_begin_slow(void **state, const char *devices); /* whose work takes its time; it has a trace */
 void nccl_end(struct it_host *host);
 /* What each device holds, through `function`, and summed `times` times. */
 struct pw_program *nccl_reducer(struct it_host *host, struct pw_slice *slice, const char *function, uint32_t times);
@@ -31,6 +32,8 @@ void nccl_expect_right(const struct nccl_scene *scene); /* over four devices */
 void nccl_expect_fails(const struct nccl_scene *scene, enum pw_status status, const char *texts);
 /* What is said of the only program's all-reduce. */
 void nccl_expect_way(const struct nccl_scene *scene, const char *way);
+/* Stop the executor of the device in this row of their listing: it is, at the return. it_signal_executor() has it go on. */
+void nccl_stop(const struct it_host *host, size_t device);
 /* How often the executors called `function`, by a fake NCCL with the line "trace = trace". */
 int nccl_calls_of(const char *function);
 

@@ -153,25 +153,6 @@ static void kill_and_go_on(const struct nccl_scene *scene, struct pw_future *res
         nccl_expect_right(scene);
 }
 
-/* It is stopped when its state says so, not when the signal was sent. */
-static void stop(const struct it_host *host, size_t device)
-{
-        struct pw_listing *devices = it_list(host->session, "devices", NULL);
-        pid_t executor = (pid_t)it_number(devices, device, "pid");
-        char path[40], state = 0;
-        FILE *file;
-
-        pw_listing_free(devices);
-        assert_int_equal(kill(executor, SIGSTOP), 0);
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)executor);
-        while (state != 'T') {
-                file = fopen(path, "re");
-                assert_non_null(file);
-                assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-                fclose(file);
-        }
-}
-
 /* It had begun nothing, so the next executor does, without the communicator that the others have: they make another. */
 static void killed_before_it_began(void **state)
 {
@@ -181,7 +162,7 @@ static void killed_before_it_began(void **state)
 
         nccl_expect_right(&scene);
         for (int i = 0; i < 3; i++) {
-                stop(scene.host, (size_t)i);
+                nccl_stop(scene.host, (size_t)i);
                 result = it_run_1(scene.program, scene.input);
                 it_until(scene.host->session, "gangs", are_in_it, &(int){ 3 });
                 start_us = it_now_us();
@@ -247,7 +228,7 @@ static void why_it_waits(void **state)
         it_chain_expect(scene.host, "h0:1", "NCCL to connect the 4 devices of all-reduce of run 1");
         it_chain_expect(scene.host, "h0:1", "NCCL to do all-reduce of run 1, which all 4 devices have launched");
         nccl_expect_sum(result, 4);
-        stop(scene.host, 2);
+        nccl_stop(scene.host, 2);
         result = it_run_1(scene.program, scene.input);
         it_until(session, "gangs", are_in_it, &(int){ 3 });
         it_chain_expect(scene.host, "h0:1", "device h0:2 to come to all-reduce of run 2");
