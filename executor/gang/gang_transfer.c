@@ -107,8 +107,12 @@ static struct pw_room_head receive_joint(struct pw_exec_gang *gang)
 
         if (gang->launch->flights)
                 pw_flights_settle(gang);
+        (void)pw_gang_rooms_take(gang);
         outcome = pw_gang_joint(gang);
-        return outcome.status == PW_OK ? pw_gang_look_again(gang, sources->heads, sources->count) : outcome;
+        if (outcome.status == PW_OK)
+                return pw_gang_look_again(gang, sources->heads, sources->count);
+        pw_gang_rooms_forget(gang);
+        return outcome;
 }
 
 struct pw_room_head pw_gang_receive(struct pw_exec_gang *gang, bool *ret_launched)

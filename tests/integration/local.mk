@@ -329,6 +329,10 @@ integration_tests += tests/integration/work/fetches_test
 tests_integration_work_fetches_test_SOURCES = tests/integration/work/fetches_test.c $(integration_folder) \
 	tests/integration/other.c tests/integration/other.h $(integration_scene) $(integration_sources)
 tests_integration_work_fetches_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/client/residue_test
+tests_integration_client_residue_test_SOURCES = tests/integration/client/residue_test.c $(integration_folder) \
+	tests/integration/other.c tests/integration/other.h $(integration_scene) $(integration_sources)
+tests_integration_client_residue_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/reports_test
 tests_integration_fault_reports_test_SOURCES = tests/integration/fault/reports_test.c $(integration_folder) $(integration_scene) \
 	$(integration_sources)
