@@ -252,7 +252,8 @@ const struct pw_command pw_commands[] = {
           pw_command_transfer, OPTIONS("transfer", common_options), FORM(id_columns), { 0 } },
         { "free", "ID|NAME", 1, 1, "Drop the names and leases of an object. Of one of another host, by NAME: that name.",
           pw_command_free, OPTIONS("free", free_options), FORM(id_columns), { 0 } },
-        { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0.", pw_command_memory,
+        { "memory", "", 0, 0, "Where each byte of each memory is. The last line is what does not add up: 0. "
+          "What an executor takes of its GPU beside rooms is overhead.", pw_command_memory,
           OPTIONS("memory", memory_options), FORM(memory_columns), { 0 } },
         { "owners", "", 0, 0, "Who is charged for how much, and since when. Beside it, what the tenant has of its quota.",
           pw_command_survey, OPTIONS("owners", list_options),

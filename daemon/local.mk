@@ -12,7 +12,7 @@ daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/arena.c daemon/child/c
 	daemon/client/attach.c daemon/client/object/foreign.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/scan.c \
 	daemon/client/object/move.c daemon/client/object/name.c daemon/client/process.c daemon/client/request.c daemon/client/session.c \
 	daemon/client/tally.c daemon/client/tenant.c daemon/client/object/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c \
-	daemon/device/gpus.c daemon/device/nvml_library.c \
+	daemon/device/beside.c daemon/device/gpus.c daemon/device/nvml_library.c \
 	daemon/effect.c daemon/http/health.c daemon/http/http.c daemon/http/metric.c daemon/inspect/blocked.c \
 	daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_gangs.c daemon/inspect/list_host.c daemon/inspect/list_hosts.c \
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_peer.c daemon/inspect/list_store.c \
@@ -49,7 +49,7 @@ noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_priva
 	daemon/child/child_board.h daemon/child/child_end.h daemon/child/children.h daemon/child/cuda_cache.h daemon/child/measure.h daemon/child/spawn.h daemon/child/unpin.h daemon/client/client.h \
 	daemon/client/clients.h daemon/client/object/foreign.h daemon/client/lane.h daemon/client/scan.h daemon/client/object/move.h daemon/client/object/name.h \
 	daemon/client/observer.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
-	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/device/gpus.h daemon/device/nvml_library.h daemon/effect.h daemon/http/health.h \
+	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/device/beside.h daemon/device/gpus.h daemon/device/nvml_library.h daemon/effect.h daemon/http/health.h \
 	daemon/http/http.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h \
 	daemon/inspect/list.h daemon/inspect/list_peer.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
 	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h \
@@ -109,7 +109,7 @@ tests_conformance_transport_test_LDADD = $(transport_libraries)
 tests_conformance_transport_stream_test_SOURCES = tests/conformance/transport_stream_test.c $(transport_place)
 tests_conformance_transport_stream_test_LDADD = $(transport_libraries)
 
-daemon_tests = daemon/board/boards_test daemon/child/unpin_test daemon/closer_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
+daemon_tests = daemon/board/boards_test daemon/child/unpin_test daemon/closer_test daemon/device/beside_test daemon/inspect/trace/trace_log_test daemon/memory/limits_test \
 	daemon/memory/overhead_test daemon/memory/worker_test daemon/module/module_test daemon/settings/http_address_test daemon/settings/tenants_test \
 	daemon/session/complaint_test daemon/work/compiler_test daemon/work/ending_test daemon/work/shape/describe_test \
 	daemon/peer/codec_test daemon/peer/pull/sending_test daemon/peer/name/name_codec_test daemon/peer/page/page_codec_test tests/conformance/bulk_test daemon/work/shape/shapes_test \
@@ -137,6 +137,8 @@ daemon_settings_http_address_test_SOURCES = daemon/settings/http_address.c daemo
 daemon_settings_http_address_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_inspect_trace_trace_log_test_SOURCES = daemon/inspect/trace/trace_log.c daemon/inspect/trace/trace_log_test.c
 daemon_inspect_trace_trace_log_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
+daemon_device_beside_test_SOURCES = daemon/device/beside.c daemon/device/beside_test.c
+daemon_device_beside_test_LDADD = $(CMOCKA_LIBS)
 daemon_memory_limits_test_SOURCES = daemon/memory/limits.c daemon/memory/limits_test.c
 daemon_memory_limits_test_LDADD = base/libbase.la $(CMOCKA_LIBS)
 daemon_module_module_test_SOURCES = daemon/module/module.c daemon/module/module_file.c daemon/module/module_probe.c \

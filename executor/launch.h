@@ -11,6 +11,7 @@
 #include "executor/device/device.h"
 #include "executor/device/guard.h"
 #include "executor/program/program.h"
+#include "executor/program/residue.h"
 #include "executor/program/run.h"
 #include "executor/program/segments.h"
 
@@ -54,6 +55,7 @@ struct pw_launch {
         uint32_t spin_turns;            /* of a wait, before it yields */
         struct pw_yield yield;
         char text[200];                 /* for functions to say what went wrong */
+        struct pw_residue residue;      /* of the arena, by segments: begun where it matters (gang_rooms.c) */
 };
 
 struct pw_launch *pw_launch_new(const struct pw_launch_params *params); /* NULL: no memory, or no random bytes */

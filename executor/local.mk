@@ -10,10 +10,11 @@ executor_libexecutor_la_SOURCES = executor/arenas.c executor/attach.c executor/c
 	executor/device/memory_apart.c executor/device/memory_host.c executor/gang/fetch.c executor/gang/flight.c \
 	executor/gang/gang.c executor/gang/gang_move.c executor/gang/gang_call.c executor/gang/gang_fault.c \
 	executor/gang/gang_joint.c executor/gang/gang_load.c executor/gang/gang_mark.c executor/gang/gang_parts.c \
-	executor/gang/gang_transfer.c executor/gang/unpin.c \
+	executor/gang/gang_rooms.c executor/gang/gang_transfer.c executor/gang/unpin.c \
 	executor/launch.c executor/options.c executor/program/module.c executor/program/node.c executor/program/nodes.c \
 	executor/program/pins.c \
-	executor/program/program.c executor/program/run.c executor/program/segments.c executor/report.c executor/wait.c
+	executor/program/program.c executor/program/residue.c executor/program/run.c executor/program/segments.c \
+	executor/report.c executor/wait.c
 executor_libexecutor_la_LIBADD = libclient/libclient.la plane/libplane.la wire/libwire.la base/libbase.la -ldl -lpthread
 noinst_HEADERS += executor/arenas.h executor/attach.h executor/collective/collective.h executor/collective/deadline.h executor/collective/kinds.h \
 	executor/collective/nccl_library.h executor/collective/stream.h executor/describe.h executor/device/cuda/cuda_driver.h \
@@ -21,7 +22,7 @@ noinst_HEADERS += executor/arenas.h executor/attach.h executor/collective/collec
 	executor/device/guard.h executor/device/hostly.h executor/device/kinds.h executor/device/memory.h \
 	executor/device/memory_apart.h executor/gang/fetch.h executor/fixture_test.h executor/gang/flight.h executor/gang/gang.h \
 	executor/gang/gang_private.h executor/gang/unpin.h executor/launch.h executor/program/module.h executor/program/pins.h executor/program/program.h executor/program/run.h \
-	executor/program/segments.h executor/report.h executor/surroundings.h executor/wait.h
+	executor/program/residue.h executor/program/segments.h executor/report.h executor/surroundings.h executor/wait.h
 
 pkglibexec_PROGRAMS += executor/pathways-executor
 executor_pathways_executor_SOURCES = executor/main.c
@@ -49,7 +50,7 @@ tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 executor_tests = executor/device/guard_test executor/launch_test executor/launch_wait_test executor/program/module_test \
 	executor/gang/failure_test executor/gang/flight_test executor/gang/parts_failure_test executor/gang/parts_test \
 	executor/gang/spoil_test executor/collective/stream_test executor/program/nodes_test executor/program/place_test \
-	executor/program/pins_test executor/program/segments_test executor/options_test executor/describe_test executor/modules/pw_test tests/conformance/device_test
+	executor/program/pins_test executor/program/residue_test executor/program/segments_test executor/options_test executor/describe_test executor/modules/pw_test tests/conformance/device_test
 check_PROGRAMS += $(executor_tests) executor/launch_bench
 TESTS += $(executor_tests)
 executor_test_libraries = executor/libexecutor.la $(CMOCKA_LIBS)
@@ -77,6 +78,7 @@ executor_program_place_test_SOURCES = executor/program/place_test.c $(executor_f
 executor_program_place_test_LDADD = $(executor_test_libraries)
 executor_program_module_test_LDADD = $(executor_test_libraries)
 executor_program_pins_test_LDADD = $(executor_test_libraries)
+executor_program_residue_test_LDADD = $(executor_test_libraries)
 executor_program_segments_test_LDADD = $(executor_test_libraries)
 executor_launch_bench_SOURCES = executor/launch_bench.c $(executor_fixture)
 executor_launch_bench_LDADD = $(executor_test_libraries)

@@ -8,6 +8,7 @@
 #include "daemon/child/child_board.h"
 #include "daemon/child/child_end.h"
 #include "daemon/child/spawn.h"
+#include "daemon/device/gpus.h"
 
 #include <ctype.h>
 #include <event2/event.h>
@@ -197,6 +198,8 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         child->pidfd = -1;
         child->state = PW_CHILD_DEAD;
         forget_segments(child);
+        if (!pw_child_describes(child))
+                pw_gpus_executor(daemon->gpus, child->number, 0);
         was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
         pw_child_end_log(child);
@@ -305,6 +308,8 @@ void pw_child_up(struct pw_daemon *daemon, uint32_t device, const char *name)
         for (char *at = child->device_name; *at; at++)
                 *at = isprint((unsigned char)*at) ? *at : '?';
         pw_scheduler_device_up(daemon->scheduler, device, pw_now_us());
+        pw_gpus_executor(daemon->gpus, device, child->pid);
+        pw_gpus_ask(daemon->gpus, pw_now_us());
 }
 
 void pw_child_not_up(struct pw_daemon *daemon, uint32_t device, const struct pw_error *err)

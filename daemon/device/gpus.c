@@ -11,8 +11,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#define PROCESSES 256u /* on one GPU, of which its executor is looked for */
+#define SYSTEM_PIDS 0xEFFFFFFCu /* the namespace of processes that the system began with: include/linux/proc_ns.h */
 #define LEAVE_US 200000u /* how long the end waits for the thread */
 
 struct gpu { bool is; uint32_t ordinal; };
@@ -28,6 +31,7 @@ struct pw_gpus {
         struct gpu *all;              /* of each device; set before the thread begins, as what follows */
         uint32_t count;
         char *path;                   /* NULL: the system's */
+        bool sees_pids;               /* as the driver numbers them */
         int pipe_fds[2];
 
         struct pw_nvml_library *library; /* the thread's; NULL: it could not be opened */
@@ -35,6 +39,7 @@ struct pw_gpus {
         pthread_mutex_t lock;         /* of all that follows */
         pthread_cond_t changed;
         bool asked, runs, stop;
+        pid_t *executors;             /* of each device */
         struct pw_gpu_facts *found;   /* of each device */
         struct pw_error err;          /* PW_OK: NVML can be used */
 };
@@ -52,7 +57,34 @@ static bool is_known(const struct pw_gpus *gpus, struct pw_gpu_facts *facts, uns
         return result == PW_NVML_SUCCESS;
 }
 
-static void read_one(const struct pw_gpus *gpus, uint32_t ordinal, struct pw_gpu_facts *facts)
+/* What the executor has of the GPU: context, code, communicators, and all that it allocated. */
+static void read_executor(const struct pw_gpus *gpus, struct nvmlDevice_st *device, struct pw_gpu_facts *facts)
+{
+        struct pw_nvml_process all[PROCESSES];
+        unsigned count = PROCESSES;
+        bool is_there = false;
+
+        if (!gpus->sees_pids) {
+                facts->hides = "pathwaysd has a namespace of processes of its own, and drivers count in the system's";
+                return;
+        }
+        if (!gpus->library->nvmlDeviceGetComputeRunningProcesses_v2 ||
+            !is_known(gpus, facts, 0, "nvmlDeviceGetComputeRunningProcesses",
+                      gpus->library->nvmlDeviceGetComputeRunningProcesses_v2(device, &count, all)))
+                return;
+        for (unsigned i = 0; i < pw_min_u64(count, PROCESSES); i++) {
+                if (all[i].pid != (unsigned)facts->executor)
+                        continue;
+                if (all[i].used == PW_NVML_NOT_AVAILABLE)
+                        return;
+                is_there = true;
+                facts->executor_bytes += all[i].used;
+        }
+        facts->known |= is_there ? PW_GPU_EXECUTOR : 0;
+        facts->hides = "its executor is not among the processes that its driver lists";
+}
+
+static void read_one(const struct pw_gpus *gpus, uint32_t ordinal, pid_t executor, struct pw_gpu_facts *facts)
 {
         const struct pw_nvml_library *nvml = gpus->library;
         struct pw_nvml_memory memory = { 0 };
@@ -60,7 +92,7 @@ static void read_one(const struct pw_gpus *gpus, uint32_t ordinal, struct pw_gpu
         unsigned power = 0, celsius = 0;
         unsigned long long errors = 0;
 
-        memset(facts, 0, sizeof *facts);
+        *facts = (struct pw_gpu_facts){ .executor = executor, .hides = "its driver does not say what a process has" };
         /* NVML counts by the PCI bus, as executors tell CUDA to. */
         if (is_known(gpus, facts, 0, "nvmlDeviceGetHandleByIndex", nvml->nvmlDeviceGetHandleByIndex_v2(ordinal, &device))) {
                 is_known(gpus, facts, PW_GPU_MEMORY, "nvmlDeviceGetMemoryInfo", nvml->nvmlDeviceGetMemoryInfo(device, &memory));
@@ -69,6 +101,8 @@ static void read_one(const struct pw_gpus *gpus, uint32_t ordinal, struct pw_gpu
                          nvml->nvmlDeviceGetTemperature(device, PW_NVML_SENSOR_GPU, &celsius));
                 is_known(gpus, facts, PW_GPU_ECC, "nvmlDeviceGetTotalEccErrors",
                          nvml->nvmlDeviceGetTotalEccErrors(device, PW_NVML_UNCORRECTED, PW_NVML_VOLATILE, &errors));
+                if (executor)
+                        read_executor(gpus, device, facts);
         }
         facts->total_bytes = memory.total;
         facts->used_bytes = memory.used;
@@ -78,24 +112,28 @@ static void read_one(const struct pw_gpus *gpus, uint32_t ordinal, struct pw_gpu
         facts->read_us = pw_now_us();
 }
 
-static bool is_stopped(struct pw_gpus *gpus)
+/* Whose memory on it is asked for. False: the thread is to end. */
+static bool executor_find(struct pw_gpus *gpus, uint32_t device, pid_t *ret_executor)
 {
         bool stop;
 
         pthread_mutex_lock(&gpus->lock);
         stop = gpus->stop;
+        *ret_executor = gpus->executors[device];
         pthread_mutex_unlock(&gpus->lock);
-        return stop;
+        return !stop;
 }
 
 static void read_all(struct pw_gpus *gpus)
 {
+        pid_t executor;
+
         if (!gpus->library && pw_nvml_library_open(gpus->path, &gpus->library, &gpus->err) != PW_OK)
                 return;
         gpus->err = (struct pw_error){ PW_OK, "" };
-        for (uint32_t i = 0; i < gpus->count && !is_stopped(gpus); i++)
+        for (uint32_t i = 0; i < gpus->count && executor_find(gpus, i, &executor); i++)
                 if (gpus->all[i].is)
-                        read_one(gpus, gpus->all[i].ordinal, &gpus->found[i]);
+                        read_one(gpus, gpus->all[i].ordinal, executor, &gpus->found[i]);
 }
 
 static void *ask_loop(void *context)
@@ -153,6 +191,16 @@ static void on_found(evutil_socket_t fd, short what, void *context)
         say(gpus, &gpus->err);
 }
 
+void pw_gpus_executor(struct pw_gpus *gpus, uint32_t device, pid_t executor)
+{
+        if (!gpus || !gpus->all[device].is)
+                return;
+        pthread_mutex_lock(&gpus->lock);
+        gpus->executors[device] = executor;
+        pthread_mutex_unlock(&gpus->lock);
+        gpus->read_us = 0; /* who wants to know has it asked, however fresh that is */
+}
+
 void pw_gpus_ask(struct pw_gpus *gpus, uint64_t now_us)
 {
         if (!gpus || gpus->busy || (gpus->read_us && now_us < gpus->read_us + PW_GPUS_FRESH_US))
@@ -173,13 +221,17 @@ const struct pw_gpu_facts *pw_gpus_peek(const struct pw_gpus *gpus, uint32_t dev
 
 static enum pw_status make_room(struct pw_gpus *gpus, const struct pw_settings *settings, struct pw_error *ret_err)
 {
+        struct stat names;
+
         gpus->count = settings->kinds.count;
         gpus->all = calloc(gpus->count, sizeof *gpus->all);
         gpus->facts = calloc(gpus->count, sizeof *gpus->facts);
         gpus->found = calloc(gpus->count, sizeof *gpus->found);
+        gpus->executors = calloc(gpus->count, sizeof *gpus->executors);
         gpus->path = settings->nvml ? strdup(settings->nvml) : NULL;
-        if (!gpus->all || !gpus->facts || !gpus->found || (settings->nvml && !gpus->path))
+        if (!gpus->all || !gpus->facts || !gpus->found || !gpus->executors || (settings->nvml && !gpus->path))
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd: out of memory for what is known of GPUs");
+        gpus->sees_pids = stat("/proc/self/ns/pid", &names) == 0 && names.st_ino == SYSTEM_PIDS;
         for (uint32_t i = 0; i < gpus->count; i++)
                 gpus->all[i] = (struct gpu){ !strcmp(settings->kinds.of[i].name, "cuda"), settings->kinds.of[i].ordinal };
         return PW_OK;
@@ -268,6 +320,7 @@ void pw_gpus_free(struct pw_gpus *gpus)
         free(gpus->all);
         free(gpus->facts);
         free(gpus->found);
+        free(gpus->executors);
         free(gpus->path);
         free(gpus);
 }

@@ -6,11 +6,10 @@
 
 #include <dlfcn.h>
 
-static const struct pw_library_symbol symbols[] = {
 #define SYMBOL(name, type, parameters) { #name, offsetof(struct pw_nvml_library, name) },
-        PW_NVML_FUNCTION_MAP(SYMBOL)
+static const struct pw_library_symbol symbols[] = { PW_NVML_FUNCTION_MAP(SYMBOL) };
+static const struct pw_library_symbol optional[] = { PW_NVML_OPTIONAL_MAP(SYMBOL) };
 #undef SYMBOL
-};
 
 static enum pw_status library_begin(struct pw_nvml_library *library, const char *name, struct pw_error *ret_err)
 {
@@ -19,6 +18,7 @@ static enum pw_status library_begin(struct pw_nvml_library *library, const char 
 
         if (missing)
                 return pw_error_set(ret_err, PW_UNSUPPORTED, "%s: has no %s: this is no NVML", name, missing);
+        (void)pw_library_find(library->library, optional, pw_array_count(optional), library);
         result = library->nvmlInit_v2();
         if (result == PW_NVML_SUCCESS)
                 return PW_OK;

@@ -12,12 +12,16 @@
 #define PW_NVML_LIBRARY "libnvidia-ml.so.1"
 
 /* Others exist: nvmlErrorString() has words for them. */
-enum pw_nvml_result { PW_NVML_SUCCESS = 0, PW_NVML_NOT_SUPPORTED = 3, PW_NVML_DRIVER_NOT_LOADED = 9, PW_NVML_UNKNOWN = 999 };
+enum pw_nvml_result { PW_NVML_SUCCESS = 0, PW_NVML_NOT_SUPPORTED = 3, PW_NVML_INSUFFICIENT_SIZE = 7,
+                      PW_NVML_DRIVER_NOT_LOADED = 9, PW_NVML_UNKNOWN = 999 };
 enum pw_nvml_sensor { PW_NVML_SENSOR_GPU = 0 };
 enum pw_nvml_error_type { PW_NVML_CORRECTED = 0, PW_NVML_UNCORRECTED = 1 };
 enum pw_nvml_counter { PW_NVML_VOLATILE = 0, PW_NVML_AGGREGATE = 1 }; /* since the driver was loaded or the GPU reset; ever */
 
 struct pw_nvml_memory { unsigned long long total, free, used; }; /* bytes */
+/* A process that computes on a GPU, by its number for the system, or in one of its instances (MIG). */
+struct pw_nvml_process { unsigned pid; unsigned long long used; unsigned gpu_instance, compute_instance; };
+#define PW_NVML_NOT_AVAILABLE (~0ull) /* of `used`: the driver does not know */
 
 /* NVML's own tag. */
 struct nvmlDevice_st;
@@ -35,11 +39,16 @@ struct nvmlDevice_st;
         X(nvmlDeviceGetTotalEccErrors, enum pw_nvml_result,                                                            \
           (struct nvmlDevice_st *device, enum pw_nvml_error_type type, enum pw_nvml_counter counter,                   \
            unsigned long long *count))
+/* Those that may not be there: NULL then. Of the third version of this one some drivers (535.43 to 535.86) have another struct. */
+#define PW_NVML_OPTIONAL_MAP(X)                                                                                        \
+        X(nvmlDeviceGetComputeRunningProcesses_v2, enum pw_nvml_result,                                                \
+          (struct nvmlDevice_st *device, unsigned *count, struct pw_nvml_process *all))
 
 struct pw_nvml_library {
         void *library;
 #define PW_NVML_FUNCTION_FIELD(name, type, parameters) type(*name) parameters;
         PW_NVML_FUNCTION_MAP(PW_NVML_FUNCTION_FIELD)
+        PW_NVML_OPTIONAL_MAP(PW_NVML_FUNCTION_FIELD)
 #undef PW_NVML_FUNCTION_FIELD
 };
 

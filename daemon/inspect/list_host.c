@@ -3,6 +3,7 @@
 #include "daemon/child/child.h"
 #include "daemon/device/gpus.h"
 #include "daemon/inspect/list.h"
+#include "daemon/inspect/term.h"
 #include "daemon/inspect/trace/trace.h"
 #include "daemon/inspect/waits.h"
 #include "daemon/memory/room.h"
@@ -175,6 +176,8 @@ static void device_row(void *context, const struct pw_device_row *row)
         struct pw_lister *lister = context;
         struct pw_rows *rows = lister->rows;
         const struct pw_child *child = &lister->daemon->children.all[row->device];
+        uint64_t beside;
+        const char *why;
 
         if (!pw_rows_begin(rows))
                 return;
@@ -191,6 +194,8 @@ static void device_row(void *context, const struct pw_device_row *row)
         pw_rows_number(rows, "busy_us", busy_us(child->board, lister->now_us));
         pw_rows_number(rows, "restarts", child->restarts);
         list_facts(rows, pw_gpus_peek(lister->daemon->gpus, row->device), lister->now_us);
+        if (pw_term_beside(lister->daemon, row->device, &beside, &why))
+                pw_rows_number(rows, "gpu_overhead", beside);
 }
 
 enum pw_status pw_list_devices(struct pw_lister *lister)

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "daemon/client/tally.h"
+#include "daemon/device/gpus.h"
 #include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
 #include "daemon/inspect/term.h"
@@ -195,6 +196,7 @@ bool pw_list_memory_step(struct pw_lister *lister, uint32_t slots)
 
 enum pw_status pw_list_memory(struct pw_lister *lister)
 {
+        pw_gpus_ask(lister->daemon->gpus, lister->now_us);
         quota_terms(lister);
         pw_terms_each(lister->daemon, term_row, lister);
         return PW_OK;

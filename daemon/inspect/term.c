@@ -2,9 +2,12 @@
 #include "daemon/inspect/term.h"
 
 #include "base/memory.h"
+#include "daemon/child/child.h"
+#include "daemon/device/beside.h"
 #include "daemon/memory/overhead.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct teller {
         struct pw_daemon *daemon;
@@ -18,21 +21,41 @@ static void tell(const struct teller *teller, const struct pw_term *terms, uint3
                 teller->row(teller->context, &terms[i]);
 }
 
+bool pw_term_beside(const struct pw_daemon *daemon, uint32_t device, uint64_t *ret_bytes, const char **ret_why)
+{
+        const struct pw_child *child = &daemon->children.all[device];
+        struct pw_gpu_arena arena = { .executor = child->state == PW_CHILD_READY ? child->pid : 0,
+                                      .bytes = daemon->settings.device_memory };
+
+        *ret_why = NULL;
+        return !strcmp(daemon->settings.kinds.of[device].name, "cuda") &&
+               pw_gpu_beside(pw_gpus_peek(daemon->gpus, device), &arena, ret_bytes, ret_why);
+}
+
+/* Of GPUs what the executor takes besides counts: as capacity, for it is memory of the device, and as overhead. */
 static void device_terms(void *context, const struct pw_device_row *row)
 {
         struct teller *teller = context;
-        uint64_t known = row->free + row->used_results + row->used_blocks + row->letting_go + row->overhead;
-        char memory[32];
+        const char *why;
+        uint64_t beside = 0;
+        bool is_known = pw_term_beside(teller->daemon, row->device, &beside, &why);
+        uint64_t capacity = row->capacity + beside, overhead = row->overhead + beside;
+        uint64_t known = row->free + row->used_results + row->used_blocks + row->letting_go + overhead;
+        char memory[32], about[200] = "rounding";
 
+        if (is_known)
+                snprintf(about, sizeof about, "context, code and communicators of its executor, and rounding");
+        else if (why)
+                snprintf(about, sizeof about, "rounding; not known: context, code and communicators, as %s", why);
         snprintf(memory, sizeof memory, "h%u:%u", teller->daemon->host, row->device);
         const struct pw_term terms[] = {
-                { memory, "capacity", (int64_t)row->capacity, "of the device" },
+                { memory, "capacity", (int64_t)capacity, is_known ? "for rooms, and what its executor takes" : "of the device" },
                 { memory, "free", (int64_t)row->free, "booked by nobody" },
                 { memory, "used", (int64_t)row->used_results, "results of runs that somebody holds" },
                 { memory, "reserved", (int64_t)row->used_blocks, "blocks of runs that are admitted" },
                 { memory, "letting go", (int64_t)row->letting_go, "of runs that failed, whose gangs are not all done" },
-                { memory, "overhead", (int64_t)row->overhead, "rounding" },
-                { memory, "unaccounted", (int64_t)row->capacity - (int64_t)known, "" },
+                { memory, "overhead", (int64_t)overhead, about },
+                { memory, "unaccounted", (int64_t)capacity - (int64_t)known, "" },
         };
         tell(teller, terms, pw_array_count(terms));
 }

@@ -309,7 +309,7 @@ static enum pw_status zero_rooms(struct pw_exec_device *device, const struct pw_
         enum pw_status status = PW_OK;
 
         for (uint32_t i = 0; i < pw_device_call_rooms(call) && status == PW_OK; i++)
-                if (!is_in_place(task, i))
+                if (pw_device_call_zeroes(call, i) && !is_in_place(task, i))
                         status = pw_memory_cuda.zero(device, task->outputs[i].data, task->outputs[i].bytes, ret_err);
         return status;
 }

@@ -50,7 +50,10 @@ struct pw_device_call {
         const struct pw_code *codes;  /* of the module that it is of, */
         uint32_t code_count;
         uint64_t serial;              /* which no other load of a module in this process has; not 0 */
-        bool zeroes;                  /* rooms that no input has are set to 0 first: another tenant may have had them */
+        /* Of each room that it writes a bit, pw_device_call_zeroes(): unless an input has it too, it is set to 0 before the
+         * function begins, as another tenant's bytes may lie there. Once launch() returned PW_OK that is done whatever becomes of
+         * the call. */
+        uint64_t zeroes;
         struct pw_guard guard;        /* is set behind its rooms as the function begins, and looked at when it has ended */
         /* Asked as the function begins, by a device that can ask then: false, it is not run, and ends with PW_OK. NULL: it is. */
         bool (*may_run)(const struct pw_device_call *call);
@@ -60,6 +63,13 @@ struct pw_device_call {
 static inline uint32_t pw_device_call_rooms(const struct pw_device_call *call)
 {
         return call->task->output_count + (call->task->scratch_bytes != 0);
+}
+
+/* The bit of room i of a call. Those behind the last bit share it. */
+static inline uint64_t pw_device_call_bit(uint32_t i) { return UINT64_C(1) << (i < 63 ? i : 63); }
+static inline bool pw_device_call_zeroes(const struct pw_device_call *call, uint32_t i)
+{
+        return call->zeroes & pw_device_call_bit(i);
 }
 
 /* How a call ended: as its function says, and what became of the guards: the worst of them, and which output it is of. */

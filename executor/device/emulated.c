@@ -143,17 +143,25 @@ static const struct pw_device_memory *emulated_memory(const struct pw_exec_devic
 
 struct pw_apart *pw_apart_of(struct pw_exec_device *device) { return &device->apart; }
 
+static uint32_t value_count(const struct pw_device_call *call)
+{
+        return call->task->input_count + pw_device_call_rooms(call);
+}
+
+/* So that what was launched has all that it takes. */
+static bool values_reserve(struct pw_exec_device *device, const struct pw_device_call *call)
+{
+        return !device->is_apart || call->move || value_count(call) <= device->value_capacity ||
+               pw_grow((void **)&device->values, &device->value_capacity, value_count(call), sizeof *device->values);
+}
+
 /* A function reads and writes where the bytes are. */
 static struct pw_device_end run_apart(struct pw_exec_device *device, const struct pw_device_call *call)
 {
-        struct pw_device_end end = { PW_NO_MEMORY, PW_GUARD_WHOLE, 0 };
         struct pw_device_call here = *call;
         struct pw_task task = *call->task;
-        uint32_t count = task.input_count + pw_device_call_rooms(call);
+        uint32_t count = value_count(call);
 
-        if (count > device->value_capacity &&
-            !pw_grow((void **)&device->values, &device->value_capacity, count, sizeof *device->values))
-                return end;
         for (uint32_t i = 0; i < count; i++) {
                 device->values[i] = i < task.input_count ? task.inputs[i] : task.outputs[i - task.input_count];
                 device->values[i].data = pw_apart_at(&device->apart, device->values[i].data);
@@ -163,8 +171,10 @@ static struct pw_device_end run_apart(struct pw_exec_device *device, const struc
         task.scratch = task.scratch_bytes ? task.outputs[task.output_count].data : NULL;
         here.task = &task;
         here.may_run = NULL;
-        end.status = PW_OK;
-        return call->may_run && !call->may_run(call) ? end : pw_hostly_run(&here, &device->services);
+        if (!call->may_run || call->may_run(call))
+                return pw_hostly_run(&here, &device->services);
+        pw_hostly_zero(&here);
+        return (struct pw_device_end){ PW_OK, PW_GUARD_WHOLE, 0 };
 }
 
 static struct pw_device_end run(struct pw_exec_device *device, const struct pw_device_call *call)
@@ -185,6 +195,8 @@ static enum pw_status emulated_launch(struct pw_exec_device *device, const struc
 {
         struct launched *launched;
 
+        if (!values_reserve(device, call))
+                return PW_NO_MEMORY;
         if (!device->launch_delay_ns) {
                 *ret_end = run(device, call);
                 return PW_OK;

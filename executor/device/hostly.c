@@ -19,7 +19,7 @@ void pw_hostly_zero(const struct pw_device_call *call)
         const struct pw_task *task = call->task;
 
         for (uint32_t i = 0; i < pw_device_call_rooms(call); i++)
-                if (!is_in_place(task, i))
+                if (pw_device_call_zeroes(call, i) && !is_in_place(task, i))
                         memset(task->outputs[i].data, 0, task->outputs[i].bytes);
 }
 

@@ -7,7 +7,7 @@
 
 /* Run it here and now, with these services and between its guards. */
 struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const struct pw_task_services *services);
-/* Set the rooms that it writes to 0, but those that lie in the room of an input. */
+/* Set to 0 what the call says is to be. */
 void pw_hostly_zero(const struct pw_device_call *call);
 
 /* Services of GPUs, refused with a sentence. */

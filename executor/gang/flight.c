@@ -105,7 +105,7 @@ static struct pw_room_head move_outcome(const struct pw_flight *flight, const st
         const struct pw_gang_move *move = &flight->move;
 
         if (end->status != PW_OK)
-                return pw_gang_cause(&flight->gang, end->status, flight->text);
+                return pw_gang_rooms_clear(&flight->gang), pw_gang_cause(&flight->gang, end->status, flight->text);
         return pw_gang_look_again(&flight->gang, move->heads, move->assembly.source_count);
 }
 
@@ -253,6 +253,7 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
         fill(flight, gang);
         status = launch->given.kind->launch(launch->given.handle, &flight->call, &end);
         if (status != PW_OK) {
+                pw_gang_rooms_forget(gang);
                 pw_flights_settle(gang);
                 *ret_outcome = pw_gang_cause(gang, status, flight->text[0] ? flight->text : pw_status_text(status));
                 return false;

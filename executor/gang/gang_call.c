@@ -10,7 +10,7 @@ struct pw_device_call pw_gang_call_make(const struct pw_exec_gang *gang, const s
 {
         const struct pw_launch *launch = gang->launch;
         struct pw_device_call call = { .function = gang->node->function, .task = task, .rests = gang->node->rests,
-                                       .zeroes = launch->given.is_used || launch->segments.own_apart > 1,
+                                       .zeroes = pw_gang_is_shared(launch) ? pw_gang_rooms_take(gang) : 0,
                                        .guard = pw_guard_make(&launch->guard_key, gang->seq) };
 
         if (launch->programs.kernels) {
@@ -36,6 +36,8 @@ static enum pw_status function_run(struct pw_exec_gang *gang, struct pw_device_e
         atomic_store_explicit(&launch->own->running_since_ns, limit ? pw_launch_clock_ns() : pw_launch_now_ns(launch),
                               memory_order_release);
         status = launch->given.kind->launch(launch->given.handle, &call, ret_end);
+        if (status != PW_OK)
+                pw_gang_rooms_forget(gang);
         atomic_store_explicit(&launch->own->running_since_ns, 0, memory_order_release);
         launch->text[sizeof launch->text - 1] = 0;
         return status;

@@ -87,7 +87,7 @@ static bool shard_find(struct pw_exec_gang *gang, const struct pw_run_shard *sha
 {
         struct pw_launch *launch = gang->launch;
         struct pw_segments_range part = { shard->segment, shard->offset, source->bytes };
-        struct pw_place place = { NULL, NULL, false };
+        struct pw_place place = { NULL, NULL, false, 0 };
         enum pw_status status;
         struct pw_error err;
 

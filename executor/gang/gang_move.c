@@ -55,11 +55,16 @@ struct pw_room_head pw_gang_move(struct pw_exec_gang *gang, bool *ret_launched)
 
         if (!find(gang, &move, &outcome))
                 return outcome;
+        (void)pw_gang_rooms_take(gang);
         if (gang->launch->flights) {
                 *ret_launched = pw_flight_move(gang, &move, &outcome);
+                if (!*ret_launched)
+                        pw_gang_rooms_forget(gang);
                 return outcome;
         }
-        if (pw_gang_move_make(gang, &move, &err) != PW_OK)
+        if (pw_gang_move_make(gang, &move, &err) != PW_OK) {
+                pw_gang_rooms_forget(gang);
                 return pw_gang_cause(gang, err.status, err.text);
+        }
         return pw_gang_look_again(gang, move.heads, move.assembly.source_count);
 }

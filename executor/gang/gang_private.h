@@ -35,6 +35,20 @@ void pw_gang_fault_join(struct pw_room_head *fault, const struct pw_room_head *n
 /* Write the heads of its outputs: it ends. The daemon is told of results in error. */
 void pw_gang_outputs_set(const struct pw_exec_gang *gang, const struct pw_room_head *outcome);
 
+/* May bytes of several tenants lie in the device's memory? Then it is remembered whose lie where (residue.h), as each gang writes
+ * its rooms, in the order of their launches; else nothing is. */
+static inline bool pw_gang_is_shared(const struct pw_launch *launch)
+{
+        return launch->given.is_used || launch->segments.own_apart > 1;
+}
+/* The member is launched next, and will write all of its rooms. Returns those where another tenant's bytes may lie, as `zeroes` of
+ * a call. */
+uint64_t pw_gang_rooms_take(const struct pw_exec_gang *gang);
+/* It did not, or not all of them: nobody knows whose bytes lie there. */
+void pw_gang_rooms_forget(const struct pw_exec_gang *gang);
+/* The same where what was launched behind it counts on them: they are set to 0 before that begins. */
+void pw_gang_rooms_clear(const struct pw_exec_gang *gang);
+
 /* Call the node's function. Returns what the heads of the outputs are to say, as the others here. */
 struct pw_room_head pw_gang_call(struct pw_exec_gang *gang);
 /* Its parts, where launch and end are apart. Find function and data, for the node's values. False: it cannot run, as *ret_outcome

@@ -165,12 +165,17 @@ static struct pw_room_head meet(struct pw_exec_gang *gang)
 /* All of them take part. What they made it of is known now. */
 static struct pw_room_head receive_joint(struct pw_exec_gang *gang)
 {
-        struct pw_room_head outcome = pw_gang_joint(gang), next;
+        const struct pw_program_sources *sources = gang->node->sources;
+        struct pw_room_head outcome, next;
 
-        for (uint32_t i = 0; outcome.status == PW_OK && i < gang->node->sources->count; i++)
+        (void)pw_gang_rooms_take(gang);
+        outcome = pw_gang_joint(gang);
+        if (outcome.status != PW_OK)
+                pw_gang_rooms_forget(gang);
+        for (uint32_t i = 0; outcome.status == PW_OK && i < sources->count; i++)
                 if (!is_value(gang, i, &next))
                         outcome = next;
-        return outcome.status == PW_OK ? pw_gang_look_again(gang, gang->node->sources->heads, gang->node->sources->count) : outcome;
+        return outcome.status == PW_OK ? pw_gang_look_again(gang, sources->heads, sources->count) : outcome;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------------------- */

@@ -117,7 +117,7 @@ enum pw_status pw_run_place_input(struct pw_run_view *view, struct pw_segments *
         uint64_t bytes = pw_room_bytes(value->shard_bytes);
         const struct pw_run_shard *shard;
 
-        view->in_place[index] = (struct pw_place){ NULL, NULL, false };
+        view->in_place[index] = (struct pw_place){ NULL, NULL, false, 0 };
         if (!input->in_place || slice->place == PW_PLACE_NONE)
                 return PW_OK;
         shard = pw_run_shard(view, input, slice->place);

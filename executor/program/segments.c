@@ -135,7 +135,8 @@ enum pw_status pw_segments_fetch(struct pw_segments *segments, const struct pw_s
         map = &(*page)[part->segment % PW_SEGMENTS_PAGE];
         if (!map->rooms.base) {
                 status = map_rooms(segments, part->segment, map, ret_err);
-                segments->own_apart += map->apart && map->rooms.writable;
+                if (status == PW_OK && map->apart && map->rooms.writable && !segments->own_apart++)
+                        segments->first_apart = part->segment;
         }
         if (status == PW_OK)
                 status = check(map->rooms.bytes, part, ret_err);

@@ -17,18 +17,20 @@
 #define PW_SEGMENTS_LENT_BYTES (UINT64_C(32) << 40) /* of addresses that they take; a process has 128 TiB or more */
 
 /* Where a room lies, with its head; of several that lie one behind the other, the first. apart: `data` is an address of the own
- * device's memory, else one of this process. */
-struct pw_place { uint8_t *data; struct pw_room_head *head; bool apart; };
+ * device's memory, else one of this process. The segment says whose it is: each tenant has its own on a device. */
+struct pw_place { uint8_t *data; struct pw_room_head *head; bool apart; uint32_t segment; };
 static inline struct pw_place pw_place_behind(const struct pw_place *first, uint64_t offset)
 {
         return (struct pw_place){ first->data + offset,
-                                  (struct pw_room_head *)((uint8_t *)first->head + pw_room_head_at(offset)), first->apart };
+                                  (struct pw_room_head *)((uint8_t *)first->head + pw_room_head_at(offset)), first->apart,
+                                  first->segment };
 }
 
 struct pw_segments {
         const struct pw_surroundings *around; /* borrowed */
         struct pw_rooms_map *pages[PW_SEGMENTS_PAGE];
-        uint32_t own_apart;   /* segments of the own device in its arena that were ever mapped: each is another tenant's */
+        uint32_t own_apart;   /* segments of the own device in its arena that were ever mapped: each is another tenant's; */
+        uint32_t first_apart; /* the first of them */
         struct pw_table lent; /* of host memory */
         uint64_t lent_bytes;
         uint64_t in_use;      /* what this gang was lent stays, and later ones */
@@ -63,7 +65,8 @@ PW_MUST_CHECK static inline enum pw_status pw_segments_at(struct pw_segments *se
         if (!map || !map->rooms.base || !pw_segments_holds(map->rooms.bytes, part) || part->offset % PW_ROOM_ALIGN)
                 return pw_segments_fetch(segments, part, ret_place, ret_err);
         *ret_place = (struct pw_place){ map->rooms.base + part->offset,
-                                        (struct pw_room_head *)(map->heads.base + pw_room_head_at(part->offset)), map->apart };
+                                        (struct pw_room_head *)(map->heads.base + pw_room_head_at(part->offset)), map->apart,
+                                        part->segment };
         return PW_OK;
 }
 /* The same of a part in host memory, for gang `gang`; good until something is lent while a later gang is `in_use`. */

@@ -24,15 +24,17 @@ static uint64_t clock_us(void)
 
 #define LATE_US 300
 
-/* Run `check` on each kind that opens, as it is and with a delay. */
+/* Run `check` on each kind that opens, as it is and with a delay, each with memory of the processor's and without: it takes such
+ * addresses all the same. */
 static void each_kind(void (*check)(const struct pw_device_kind *kind, struct pw_exec_device *device))
 {
         const struct pw_device_kind *kind;
 
-        for (uint32_t i = 0; (kind = pw_device_kind_at(i / 2)); i++) {
+        for (uint32_t i = 0; (kind = pw_device_kind_at(i / 4)); i++) {
+                struct pw_device_params params = { .launch_delay_us = i % 2 * LATE_US, .apart = i / 2 % 2 };
                 struct pw_exec_device *device;
                 struct pw_error err;
-                enum pw_status status = kind->open(&(struct pw_device_params){ .launch_delay_us = i % 2 * LATE_US }, &device, &err);
+                enum pw_status status = kind->open(&params, &device, &err);
                 if (status == PW_NOT_FOUND)
                         continue;
                 assert_int_equal(status, PW_OK);
@@ -214,6 +216,39 @@ static void check_asks(const struct pw_device_kind *kind, struct pw_exec_device 
         assert_true(list[0] == 2 && list[1] == 0 && list[2] == 2);
 }
 
+static enum pw_status nothing(struct pw_task *task)
+{
+        (void)task;
+        return PW_OK;
+}
+
+static bool may_never(const struct pw_device_call *call)
+{
+        (void)call;
+        return false;
+}
+
+/* Rooms that are to be set to 0 are, whether the function runs or not; others stay, and so does one that an input has too. */
+static void check_zeroes(const struct pw_device_kind *kind, struct pw_exec_device *device)
+{
+        static const struct pw_function function = PW_FUNCTION(nothing);
+
+        for (uint32_t i = 0; i < 2; i++) {
+                struct { uint64_t value, rest[2]; } rooms[3] = { { 1, { 1, 1 } }, { 2, { 2, 2 } }, { 3, { 3, 3 } } };
+                struct pw_task_value values[3];
+                uint32_t rests[3] = { sizeof rooms->rest, sizeof rooms->rest, sizeof rooms->rest };
+                struct call call = { .task = { .inputs = &values[2], .input_count = 1, .outputs = values, .output_count = 3 } };
+
+                for (uint32_t k = 0; k < 3; k++)
+                        values[k] = (struct pw_task_value){ .data = &rooms[k].value, .bytes = sizeof rooms[k].value };
+                call.call = (struct pw_device_call){ .function = &function, .task = &call.task, .rests = rests, .zeroes = 5,
+                                                     .may_run = i ? may_never : NULL };
+                assert_int_equal(kind->launch(device, &call.call, &call.end), PW_OK);
+                assert_int_equal(ended(kind, device, &call).status, PW_OK);
+                assert_true(rooms[0].value == 0 && rooms[1].value == 2 && rooms[2].value == 3);
+        }
+}
+
 /* What is under way when a device is closed never runs. */
 static void check_close(const struct pw_device_kind *kind, struct pw_exec_device *device)
 {
@@ -243,6 +278,7 @@ static void test_functions(void **state)
         each_kind(check_status);
         each_kind(check_guards);
         each_kind(check_asks);
+        each_kind(check_zeroes);
         each_kind(check_close);
 }
 
@@ -251,12 +287,6 @@ static void test_functions(void **state)
 static enum pw_status nap(struct pw_task *task)
 {
         task->services->sleep_us(task, 2000);
-        return PW_OK;
-}
-
-static enum pw_status nothing(struct pw_task *task)
-{
-        (void)task;
         return PW_OK;
 }
 

@@ -17,7 +17,8 @@ static const struct { const char *key; uint64_t *number; } numbers[] = {
         { "delay_us", &conf.delay_us },   { "seed", &conf.seed },
         { "refuse_write_value", &conf.refuse_write_value }, { "refuse_register", &conf.refuse_register },
         { "refuse_read_only", &conf.refuse_read_only },
-        { "mps", &conf.mps },
+        { "mps", &conf.mps },             { "context", &conf.context },
+        { "account", &conf.account },
 };
 static const struct { const char *key; char *text; } texts[] = {
         { "kernels", conf.kernels }, { "counts", conf.counts }, { "hang", conf.hang }, { "trap", conf.trap },

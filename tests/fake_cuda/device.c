@@ -1,7 +1,10 @@
 /* Devices and their primary contexts. */
 #include "tests/fake_cuda/fake.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static struct CUctx_st contexts[FAKE_DEVICES_MAX];
 static FAKE_OF_THREAD struct CUctx_st *current;
@@ -15,15 +18,37 @@ struct CUctx_st *fake_context(int device)
 struct CUctx_st *fake_current(void) { return current; }
 bool fake_is_started(void) { return started == getpid(); }
 
+/* A file of this process and device has what it uses, for the fake NVML of a daemon; as many digits each time. */
+static void account(const struct CUctx_st *context)
+{
+        uint64_t bytes = context->used_bytes + (context->holders ? fake_conf()->context : 0);
+        char name[64], path[2 * FAKE_TEXT_BYTES], text[32];
+        int fd;
+
+        if (!fake_conf()->account)
+                return;
+        snprintf(name, sizeof name, "used.%d.%d", (int)getpid(), context->device);
+        fd = open(fake_conf_path(name, path), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        snprintf(text, sizeof text, "%020" PRIu64 "\n", bytes);
+        if (fd < 0 || pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text))
+                fake_abort("%s: cannot be written", path);
+        close(fd);
+}
+
 bool fake_charge(int device, uint64_t bytes)
 {
         if (bytes > fake_conf()->capacity - contexts[device].used_bytes)
                 return false;
         contexts[device].used_bytes += bytes;
+        account(&contexts[device]);
         return true;
 }
 
-void fake_uncharge(int device, uint64_t bytes) { contexts[device].used_bytes -= bytes; }
+void fake_uncharge(int device, uint64_t bytes)
+{
+        contexts[device].used_bytes -= bytes;
+        account(&contexts[device]);
+}
 
 enum pw_cuda_result cuInit(unsigned flags)
 {
@@ -151,6 +176,7 @@ enum pw_cuda_result cuDevicePrimaryCtxRetain(struct CUctx_st **ret_context, int 
         result = contexts[device].error;
         if (!result) {
                 contexts[device].holders++;
+                account(&contexts[device]);
                 *ret_context = &contexts[device];
         }
         pthread_mutex_unlock(&fake_lock);
@@ -171,6 +197,7 @@ enum pw_cuda_result cuDevicePrimaryCtxRelease_v2(int device)
         } else if (!--context->holders) {
                 fake_streams_end(context);
                 fake_memory_drop(context);
+                account(context);
         }
         pthread_mutex_unlock(&fake_lock);
         pthread_rwlock_unlock(&fake_maps);

@@ -48,6 +48,23 @@ int fake_cuda_device(void)
         return context ? context->device : -1;
 }
 
+bool fake_cuda_takes(int device, uint64_t bytes)
+{
+        bool did;
+
+        pthread_mutex_lock(&fake_lock);
+        did = fake_charge(device, bytes);
+        pthread_mutex_unlock(&fake_lock);
+        return did;
+}
+
+void fake_cuda_gives(int device, uint64_t bytes)
+{
+        pthread_mutex_lock(&fake_lock);
+        fake_uncharge(device, bytes);
+        pthread_mutex_unlock(&fake_lock);
+}
+
 int fake_cuda_stream_device(struct CUstream_st *stream)
 {
         return fake_stream_check(stream, "fake_cuda_stream_device") ? -1 : fake_stream_context(stream)->device;

@@ -21,6 +21,9 @@ struct fake_enqueued {
         X(fake_cuda_enqueue, enum pw_cuda_result, (struct CUstream_st *stream, const struct fake_enqueued *work))      \
         /* The device of this thread's context; -1: it has none. */                                                    \
         X(fake_cuda_device, int, (void))                                                                               \
+        /* Memory of a device, of this process: taken, or given back. False: there is not as much. */                  \
+        X(fake_cuda_takes, bool, (int device, uint64_t bytes))                                                         \
+        X(fake_cuda_gives, void, (int device, uint64_t bytes))                                                         \
         /* That of a stream; -1: no such stream. Stream 0 is the end of the process. */                                \
         X(fake_cuda_stream_device, int, (struct CUstream_st *stream))                                                  \
         /* May that device touch all of that? */                                                                       \

@@ -35,7 +35,7 @@ PW_CUDA_FUNCTION_MAP(FAKE_DECLARE)
 struct fake_fail { enum fake_call call; uint64_t at; enum pw_cuda_result result; };
 struct fake_conf {
         uint64_t devices, capacity, arch, driver, delay_us, seed, refuse_write_value, refuse_register, refuse_read_only,
-                mps;
+                mps, context, account;
         char kernels[FAKE_TEXT_BYTES], counts[FAKE_TEXT_BYTES], hang[FAKE_TEXT_BYTES], trap[FAKE_TEXT_BYTES];
         char folder[FAKE_TEXT_BYTES]; /* where it lies: paths in it begin there */
         struct fake_fail fails[FAKE_FAILS_MAX];

@@ -132,6 +132,8 @@ enum pw_nccl_result ncclCommInitRankConfig(struct ncclComm **ret_comm, int rank_
         like.device = fake_driver()->fake_cuda_device();
         if (like.device < 0)
                 return fake_error(PW_NCCL_UNHANDLED_CUDA_ERROR, "no current context");
+        if (fake_conf()->memory && !fake_driver()->fake_cuda_takes(like.device, fake_conf()->memory))
+                return fake_error(PW_NCCL_UNHANDLED_CUDA_ERROR, "no memory for a communicator");
         memcpy(like.path, id.bytes, sizeof like.path);
         if (config && !config->blocking)
                 like.is_blocking = false;
@@ -190,6 +192,8 @@ static void comm_end(struct ncclComm *comm)
         pw_list_each(&comm->registered, one, struct registered, link)
                 free(one);
         pthread_mutex_unlock(&fake_lock);
+        if (fake_conf()->memory)
+                fake_driver()->fake_cuda_gives(comm->device, fake_conf()->memory);
 }
 
 enum pw_nccl_result ncclCommDestroy(struct ncclComm *comm)

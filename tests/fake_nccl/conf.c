@@ -13,7 +13,7 @@ static const struct { const char *key; uint64_t *number; } numbers[] = {
         { "version", &conf.version },       { "seed", &conf.seed },
         { "delay_us", &conf.delay_us },     { "hang_abort", &conf.hang_abort },
         { "refuse_register", &conf.refuse_register },
-        { "refuse_nvls", &conf.refuse_nvls },
+        { "refuse_nvls", &conf.refuse_nvls }, { "memory", &conf.memory },
 };
 
 const struct fake_conf *fake_conf(void) { return &conf; }

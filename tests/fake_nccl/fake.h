@@ -39,7 +39,7 @@ PW_NCCL_FUNCTION_MAP(FAKE_DECLARE)
 /* fake_nccl.conf */
 struct fake_fail { enum fake_call call; uint64_t at; enum pw_nccl_result result; };
 struct fake_conf {
-        uint64_t version, seed, delay_us, hang_abort, refuse_register, refuse_nvls;
+        uint64_t version, seed, delay_us, hang_abort, refuse_register, refuse_nvls, memory;
         char counts[FAKE_TEXT_BYTES], trace[FAKE_TEXT_BYTES];
         char folder[FAKE_TEXT_BYTES]; /* where it lies: paths in it begin there */
         struct fake_fail fails[FAKE_FAILS_MAX];

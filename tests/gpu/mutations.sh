@@ -62,6 +62,16 @@ mutate executor/device/cuda/cuda_memory.c '/^static uint32_t divisible_axis/,/^}
         'a part is halved along an axis of one' work/late_gpus_test
 mutate executor/device/cuda.c 's/^        if \(status == PW_OK \&\& call->zeroes\)$/        if (0)/' \
         'rooms of another tenant are not zeroed' work/fetches_test PW_GPUS=peer
+mutate executor/gang/gang_rooms.c 's/^                if \(!pw_residue_is\(.*$/                if (0)/' \
+        'a room of another tenant is not zeroed' client/residue_test
+mutate executor/gang/gang_rooms.c 's/^                if \(!pw_residue_is\(.*$/                if (1)/' \
+        'a room is zeroed for who had it last' client/residue_test
+mutate executor/gang/gang_rooms.c 's/launch->given.is_used \? PW_RESIDUE_UNKNOWN : /launch->given.is_used \? launch->segments.first_apart : /' \
+        'what lay there before the executor is a tenant'"'"'s' client/residue_test
+mutate executor/gang/gang_rooms.c '/^void pw_gang_rooms_forget/,/^}/s/^                pw_residue_set\(.*$/                ;/' \
+        'a call that was not launched zeroed its rooms' client/residue_test
+mutate executor/gang/gang_move.c 's/^        \(void\)pw_gang_rooms_take\(gang\);$//' \
+        'nobody remembers who was loaded last' client/residue_test
 mutate executor/device/cuda/cuda_guard.c 's/^                fill\(turn->ended, part->ended, .*$/                ;/' \
         'guards are not looked at' work/cuda_test
 mutate executor/device/cuda.c 's/^        if \(pw_cuda_is_sticky\(result\)\)$/        if (0)/; s/^                device->params.lost\(device->params.context, err.text\);$/                ;/' \

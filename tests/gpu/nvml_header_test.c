@@ -16,6 +16,7 @@
 #define NUMBER(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 NUMBER(PW_NVML_SUCCESS, NVML_SUCCESS);
 NUMBER(PW_NVML_NOT_SUPPORTED, NVML_ERROR_NOT_SUPPORTED);
+NUMBER(PW_NVML_INSUFFICIENT_SIZE, NVML_ERROR_INSUFFICIENT_SIZE);
 NUMBER(PW_NVML_DRIVER_NOT_LOADED, NVML_ERROR_DRIVER_NOT_LOADED);
 NUMBER(PW_NVML_UNKNOWN, NVML_ERROR_UNKNOWN);
 NUMBER(PW_NVML_SENSOR_GPU, NVML_TEMPERATURE_GPU);
@@ -30,11 +31,13 @@ SIZE(enum pw_nvml_sensor, nvmlTemperatureSensors_t);
 SIZE(enum pw_nvml_error_type, nvmlMemoryErrorType_t);
 SIZE(enum pw_nvml_counter, nvmlEccCounterType_t);
 SIZE(struct pw_nvml_memory, nvmlMemory_t);
+SIZE(struct pw_nvml_process, nvmlProcessInfo_v2_t);
 SIZE(struct nvmlDevice_st *, nvmlDevice_t);
 #define FIELD(name) _Static_assert(offsetof(struct pw_nvml_memory, name) == offsetof(nvmlMemory_t, name), #name)
 FIELD(total);
 FIELD(free);
 FIELD(used);
+_Static_assert(offsetof(struct pw_nvml_process, used) == offsetof(nvmlProcessInfo_v2_t, usedGpuMemory), "used");
 
 /* In the parameters their types stand for ours. Theirs have no tags, so it takes both words of ours; no header comes after this. */
 typedef __typeof__(*(nvmlDevice_t)0) device_of_theirs;
@@ -45,9 +48,11 @@ typedef __typeof__(*(nvmlDevice_t)0) device_of_theirs;
 #define pw_nvml_error_type nvmlMemoryErrorType_t
 #define pw_nvml_counter nvmlEccCounterType_t
 #define pw_nvml_memory nvmlMemory_t
+#define pw_nvml_process nvmlProcessInfo_v2_t
 #define nvmlDevice_st device_of_theirs
 #define FUNCTION(name, type, parameters) _Static_assert(__builtin_types_compatible_p(__typeof__(name), type parameters), #name);
 PW_NVML_FUNCTION_MAP(FUNCTION)
+PW_NVML_OPTIONAL_MAP(FUNCTION)
 
 int main(void)
 {

@@ -310,6 +310,10 @@ tests_integration_operator_gpu_facts_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/work/nccl_test tests/integration/work/nccl_channels_test
 integration_nccl_scene = tests/integration/work/nccl_scene.c tests/integration/work/nccl_scene.h $(integration_scene) \
 	$(integration_folder) $(integration_sources)
+integration_tests += tests/integration/operator/gpu_overhead_test
+tests_integration_operator_gpu_overhead_test_SOURCES = tests/integration/operator/gpu_overhead_test.c $(integration_metrics) \
+	tests/integration/operator/command.c tests/integration/operator/command.h $(integration_nccl_scene)
+tests_integration_operator_gpu_overhead_test_LDADD = $(integration_libraries)
 tests_integration_work_nccl_test_SOURCES = tests/integration/work/nccl_test.c tests/integration/operator/chain.c \
 	tests/integration/operator/chain.h $(integration_nccl_scene)
 tests_integration_work_nccl_channels_test_SOURCES = tests/integration/work/nccl_channels_test.c $(integration_nccl_scene)
@@ -333,6 +337,10 @@ integration_tests += tests/integration/work/fetches_test
 tests_integration_work_fetches_test_SOURCES = tests/integration/work/fetches_test.c $(integration_folder) \
 	tests/integration/other.c tests/integration/other.h $(integration_scene) $(integration_sources)
 tests_integration_work_fetches_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/client/residue_test
+tests_integration_client_residue_test_SOURCES = tests/integration/client/residue_test.c $(integration_folder) \
+	tests/integration/other.c tests/integration/other.h $(integration_scene) $(integration_sources)
+tests_integration_client_residue_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/reports_test
 tests_integration_fault_reports_test_SOURCES = tests/integration/fault/reports_test.c $(integration_folder) $(integration_scene) \
 	$(integration_sources)
