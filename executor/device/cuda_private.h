@@ -111,6 +111,11 @@ void pw_cuda_service_sleep(struct pw_task *task, uint64_t us);
 enum pw_status pw_cuda_service_launch(struct pw_task *task, const struct pw_kernel *kernel);
 enum pw_status pw_cuda_service_copy(struct pw_task *task, void *to, const void *from, uint64_t bytes);
 
+/* cuda_calls.c: of the table of the kind */
+enum pw_status pw_cuda_launch(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end);
+bool pw_cuda_done(struct pw_exec_device *device, struct pw_device_end *ret_end);
+uint64_t pw_cuda_next_ns(struct pw_exec_device *device);
+
 /* cuda_guard.c */
 /* Where the device says how flight `number` ended, and where its kernels say what they do: for the device. */
 static inline unsigned long long pw_cuda_end_at(const struct pw_exec_device *device, uint64_t number)
