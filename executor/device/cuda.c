@@ -180,7 +180,7 @@ static enum pw_status cuda_open(const struct pw_device_params *params, struct pw
         if (!device)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for device %u", params->number);
         device->params = *params;
-        device->first = 1;
+        device->first = device->unended = device->kept = device->last = 1;
         device->services = (struct pw_task_services){ pw_cuda_service_sleep, pw_cuda_service_launch, pw_cuda_service_copy };
         status = load_driver(device, ret_err);
         if (status == PW_OK)

@@ -51,6 +51,9 @@ struct pw_device_call {
         uint32_t code_count;
         uint64_t serial;              /* which no other load of a module in this process has; not 0 */
         bool zeroes;                  /* rooms that no input has are set to 0 first: another tenant may have had them */
+        /* Calls one behind another with the same function, and the same number here, may be launched together, and end together:
+         * what became of guards is said of all of them then. 0: this one is alone. */
+        uint64_t kin;
         struct pw_guard guard;        /* is set behind its rooms as the function begins, and looked at when it has ended */
         /* Asked as the function begins, by a device that can ask then: false, it is not run, and ends with PW_OK. NULL: it is. */
         bool (*may_run)(const struct pw_device_call *call);
@@ -62,11 +65,12 @@ static inline uint32_t pw_device_call_rooms(const struct pw_device_call *call)
         return call->task->output_count + (call->task->scratch_bytes != 0);
 }
 
-/* How a call ended: as its function says, and what became of the guards: the worst of them, and which output it is of. */
+/* How a call ended: as its function says, and what became of the guards: the worst of them, and which output it is of. And how many
+ * ended together, of this one and those behind it; 0: it alone. */
 struct pw_device_end {
         enum pw_status status;
         enum pw_guard_state guard;
-        uint32_t output;
+        uint32_t output, together;
 };
 
 struct pw_exec_device; /* of the kind */

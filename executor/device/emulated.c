@@ -146,7 +146,7 @@ struct pw_apart *pw_apart_of(struct pw_exec_device *device) { return &device->ap
 /* A function reads and writes where the bytes are. */
 static struct pw_device_end run_apart(struct pw_exec_device *device, const struct pw_device_call *call)
 {
-        struct pw_device_end end = { PW_NO_MEMORY, PW_GUARD_WHOLE, 0 };
+        struct pw_device_end end = { PW_NO_MEMORY, PW_GUARD_WHOLE, 0, 0 };
         struct pw_device_call here = *call;
         struct pw_task task = *call->task;
         uint32_t count = task.input_count + pw_device_call_rooms(call);

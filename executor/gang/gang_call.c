@@ -138,7 +138,7 @@ struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const 
 struct pw_room_head pw_gang_call(struct pw_exec_gang *gang)
 {
         struct pw_room_head outcome;
-        struct pw_device_end end = { PW_OK, PW_GUARD_WHOLE, 0 };
+        struct pw_device_end end = { PW_OK, PW_GUARD_WHOLE, 0, 0 };
         enum pw_status status;
 
         if (!pw_gang_call_prepare(gang, &outcome))
