@@ -52,6 +52,7 @@ struct pw_launch {
         struct pw_fetched fetched[PW_FETCHES_MAX];
         uint64_t now_ns;                /* end of the last gang, or start of this one; 0: waited since, the clock is to be read */
         struct pw_guard_key guard_key;
+        uint64_t row, row_run;          /* of calls, one behind another: its number, and of which run they are */
         uint32_t spin_turns;            /* of a wait, before it yields */
         struct pw_yield yield;
         char text[200];                 /* for functions to say what went wrong */

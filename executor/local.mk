@@ -3,7 +3,7 @@ noinst_LTLIBRARIES += executor/libexecutor.la
 executor_libexecutor_la_SOURCES = executor/arenas.c executor/attach.c executor/collective/host.c \
 	executor/collective/deadline.c executor/collective/kinds.c executor/collective/nccl.c \
 	executor/collective/nccl_library.c executor/collective/stream.c executor/describe.c executor/device/cpu.c \
-	executor/device/cuda.c executor/device/cuda/cuda_code.c executor/device/cuda/cuda_driver.c \
+	executor/device/cuda.c executor/device/cuda/cuda_calls.c executor/device/cuda/cuda_code.c executor/device/cuda/cuda_driver.c \
 	executor/device/cuda/cuda_guard.c executor/device/cuda/cuda_memory.c executor/device/cuda/cuda_pin.c \
 	executor/device/cuda/cuda_stage.c executor/device/cuda/cuda_watch.c \
 	executor/device/cuda/peer.c executor/device/emulated.c executor/device/hostly.c executor/device/kinds.c \

@@ -300,7 +300,7 @@ static enum pw_status all_reduce(struct pw_collective *collective, struct pw_err
         enum pw_nccl_op op = (enum pw_nccl_op)op_of(joint->op);
         enum pw_nccl_result result;
 
-        pw_cuda_flush(collective->params.device);
+        pw_cuda_finish(collective->params.device);
         result = collective->library->ncclAllReduce(joint->from, joint->to, joint->elements, dtype, op, collective->current->comm,
                                                     collective->params.device->launches);
         collective->launched = true;

@@ -6,6 +6,8 @@
  *
  * Measured on an H100: an event that nobody sleeps for costs the device nothing, a number written by the stream, a kernel, and an
  * event that wakes the processor 2 us each, and a launch 3 us of the processor. So it is a third stream that wakes (cuda_watch.c).
+ * And of calls that may end together (`kin`) several are kept while the device has something to do, and launched at once, with one
+ * such kernel before all of them and one behind.
  *
  * After a result that sticks nothing more can be done with the device: the process ends, and says in its board what it was.
  */
@@ -18,7 +20,7 @@
 
 #include <pthread.h>
 
-#define PW_CUDA_FLIGHTS 64u /* calls under way: as many as are launched ahead */
+#define PW_CUDA_FLIGHTS PW_GUARD_RING /* calls under way: as many as are launched ahead */
 #define PW_CUDA_PIECE_BYTES (UINT64_C(4) << 20) /* that come from the host at once */
 #define PW_CUDA_PIECES 64u
 
@@ -27,8 +29,9 @@ struct pw_cuda_page { uint64_t ends[PW_CUDA_FLIGHTS]; };
 
 struct pw_cuda_flight {
         const struct pw_device_call *call;
-        struct CUevent_st *event; /* its end */
-        enum pw_status status; /* of the function, when it launched */
+        struct CUevent_st *event;
+        struct CUevent_st *end; /* once its end was launched: its event, or that of the last one that ends with it; else NULL */
+        enum pw_status status; /* of the function, when it launched, or why it did not */
         struct pw_task task;   /* that it was given */
 };
 
@@ -75,8 +78,10 @@ struct pw_exec_device {
         unsigned long long words;   /* memory of the device: of each call what its kernels say, struct pw_guard_words */
         uint64_t first, count;     /* flights: their numbers count from 1 on */
         struct pw_cuda_flight flights[PW_CUDA_FLIGHTS];
-        uint64_t unended;          /* the last one, whose end is not launched yet; 0: none is without */
-        bool asked;                /* whether it has ended, since it was launched */
+        uint64_t unended, kept;    /* the first whose end is not launched yet; the first that itself is not; else the next number */
+        uint64_t last;             /* the first of the batch that was launched last, or the move */
+        uint32_t kept_rooms;       /* of those that are kept: apart from each other */
+        bool asked;                /* whether the first has ended, since it was the first and the last one came */
         const struct pw_device_call *launching; /* whose function is launching now; NULL: none */
         struct pw_cuda_watch watch;
         struct pw_cuda_code *code;
@@ -93,9 +98,6 @@ static inline enum pw_status pw_cuda_check(struct pw_exec_device *device, enum p
 {
         return result == PW_CUDA_SUCCESS ? PW_OK : pw_cuda_failed(device, result, what, ret_err);
 }
-
-/* What was launched is all that its end takes: nothing more of it comes behind what others launch on the stream. */
-void pw_cuda_flush(struct pw_exec_device *device);
 
 /* cuda_code.c */
 enum pw_status pw_cuda_code_open(struct pw_exec_device *device, struct pw_error *ret_err); /* with the kernels of the executor */
@@ -114,6 +116,17 @@ void pw_cuda_service_sleep(struct pw_task *task, uint64_t us);
 enum pw_status pw_cuda_service_launch(struct pw_task *task, const struct pw_kernel *kernel);
 enum pw_status pw_cuda_service_copy(struct pw_task *task, void *to, const void *from, uint64_t bytes);
 
+/* cuda_calls.c: of the table of the kind */
+enum pw_status pw_cuda_launch(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end);
+bool pw_cuda_done(struct pw_exec_device *device, struct pw_device_end *ret_end);
+uint64_t pw_cuda_next_ns(struct pw_exec_device *device);
+void pw_cuda_flush(struct pw_exec_device *device); /* launch those that are kept: for who sleeps */
+void pw_cuda_finish(struct pw_exec_device *device); /* and their end: for who launches something else on the stream */
+static inline struct pw_cuda_flight *pw_cuda_flight(struct pw_exec_device *device, uint64_t number)
+{
+        return &device->flights[number % PW_CUDA_FLIGHTS];
+}
+
 /* cuda_guard.c */
 /* Where the device says how flight `number` ended, and where its kernels say what they do: for the device. */
 static inline unsigned long long pw_cuda_end_at(const struct pw_exec_device *device, uint64_t number)
@@ -124,11 +137,16 @@ static inline unsigned long long pw_cuda_words_at(const struct pw_exec_device *d
 {
         return device->words + number % PW_CUDA_FLIGHTS * sizeof(struct pw_guard_words);
 }
-/* Launch what comes between two functions: the call that has ended is over then, and the one that begins has its guards. NULL: none
- * does. */
-struct pw_cuda_turn { const struct pw_device_call *ended, *begins; uint64_t ended_number, begins_number; };
+/* Flights of functions, without the last number. */
+struct pw_cuda_batch { uint64_t from, to; };
+/* Launch what comes between two batches: the calls that have ended are over then, and those that begin have their guards. */
+struct pw_cuda_turn { struct pw_cuda_batch ended, begins; };
 PW_MUST_CHECK enum pw_status pw_cuda_guards(struct pw_exec_device *device, const struct pw_cuda_turn *turn,
                                             struct pw_error *ret_err);
+/* May the guards of `call` be set before the calls of the batch run, and theirs be looked at when it has run? *ret_rooms: how many
+ * of its rooms are none of theirs. */
+bool pw_cuda_guards_fit(struct pw_exec_device *device, const struct pw_cuda_batch *batch, const struct pw_device_call *call,
+                        uint32_t *ret_rooms);
 
 /* cuda_watch.c */
 enum pw_status pw_cuda_watch_open(struct pw_exec_device *device, struct pw_error *ret_err);

@@ -54,6 +54,9 @@ struct pw_device_call {
          * function begins, as another tenant's bytes may lie there. Once launch() returned PW_OK that is done whatever becomes of
          * the call. */
         uint64_t zeroes;
+        /* Calls one behind another with the same function, and the same number here, may be launched together, and end together:
+         * what became of guards is said of all of them then. 0: this one is alone. */
+        uint64_t kin;
         struct pw_guard guard;        /* is set behind its rooms as the function begins, and looked at when it has ended */
         /* Asked as the function begins, by a device that can ask then: false, it is not run, and ends with PW_OK. NULL: it is. */
         bool (*may_run)(const struct pw_device_call *call);
@@ -72,11 +75,12 @@ static inline bool pw_device_call_zeroes(const struct pw_device_call *call, uint
         return call->zeroes & pw_device_call_bit(i);
 }
 
-/* How a call ended: as its function says, and what became of the guards: the worst of them, and which output it is of. */
+/* How a call ended: as its function says, and what became of the guards: the worst of them, and which output it is of. And how many
+ * ended together, of this one and those behind it; 0: it alone. */
 struct pw_device_end {
         enum pw_status status;
         enum pw_guard_state guard;
-        uint32_t output;
+        uint32_t output, together;
 };
 
 struct pw_exec_device; /* of the kind */

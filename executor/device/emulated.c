@@ -174,7 +174,7 @@ static struct pw_device_end run_apart(struct pw_exec_device *device, const struc
         if (!call->may_run || call->may_run(call))
                 return pw_hostly_run(&here, &device->services);
         pw_hostly_zero(&here);
-        return (struct pw_device_end){ PW_OK, PW_GUARD_WHOLE, 0 };
+        return (struct pw_device_end){ PW_OK, PW_GUARD_WHOLE, 0, 0 };
 }
 
 static struct pw_device_end run(struct pw_exec_device *device, const struct pw_device_call *call)

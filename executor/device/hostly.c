@@ -40,7 +40,7 @@ static void guards_look(const struct pw_device_call *call, struct pw_device_end 
 
 struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const struct pw_task_services *services)
 {
-        struct pw_device_end end = { PW_OK, PW_GUARD_WHOLE, 0 };
+        struct pw_device_end end = { PW_OK, PW_GUARD_WHOLE, 0, 0 };
         struct pw_task task;
 
         if (call->move) {

@@ -12,6 +12,7 @@
 struct pw_exec_device {
         const struct pw_device_call *launched[2 * PW_FLIGHTS];
         uint32_t first, count, most, let, waits; /* waits: how often somebody asked when there will be more, and let one be done */
+        uint32_t together; /* that end so from the next one on */
 };
 static struct pw_exec_device *spy; /* the one that is open */
 
@@ -50,6 +51,8 @@ static bool spy_done(struct pw_exec_device *device, struct pw_device_end *ret_en
         if (!device->count || !device->let)
                 return false;
         *ret_end = pw_hostly_run(device->launched[device->first], &none);
+        ret_end->together = device->together;
+        device->together -= device->together > 0;
         device->first = (device->first + 1) % pw_array_count(device->launched);
         device->count--;
         device->let--;
@@ -344,6 +347,89 @@ static void test_others_wait(void **state)
         end(&scene);
 }
 
+/* Each time the same: those that end together share the time that they took, as far as that is known when each is published. */
+static void test_time_is_shared(void **state)
+{
+        struct pw_history first, second, last;
+        struct scene scene;
+        uint64_t since_ns;
+        (void)state;
+
+        begin(&scene, build_chain(4));
+        run_order_all(&scene.trial.run);
+        pw_launch_turn(scene.launch);
+        let(&scene, 1);
+        since_ns = pw_launch_clock_ns();
+        while (pw_launch_clock_ns() - since_ns < 1000000)
+                ;
+        spy->together = 4;
+        let(&scene, 4);
+        first = world_history(&scene.trial.world, 0, done_seq(&scene) - 3);
+        second = world_history(&scene.trial.world, 0, done_seq(&scene) - 2);
+        last = world_history(&scene.trial.world, 0, done_seq(&scene));
+        assert_true(first.end_ns - first.start_ns >= 1000000 / 4);
+        assert_true(4 * (first.end_ns - first.start_ns) <= last.end_ns - first.start_ns);
+        assert_int_equal(second.start_ns, first.end_ns);
+        assert_true(3 * (second.end_ns - second.start_ns) <= last.end_ns - second.start_ns);
+        expect_history(&scene, 1, done_seq(&scene));
+        end(&scene);
+}
+
+/* The end of one may be seen late, and that of the next one at once: what was long is not short the next time. */
+static void test_time_is_known(void **state)
+{
+        const uint64_t most_ns = UINT64_C(8000000000000);
+        struct pw_program_node *node;
+        struct scene scene;
+        (void)state;
+
+        begin(&scene, build_chain(4));
+        pw_list_each(&scene.launch->programs.nodes, node, struct pw_program_node, link)
+                node->took_ns = node->index < 3 ? most_ns : 1;
+        run_order_all(&scene.trial.run);
+        pw_launch_turn(scene.launch);
+        let(&scene, 5);
+        pw_list_each(&scene.launch->programs.nodes, node, struct pw_program_node, link)
+                assert_true(!node->index || (node->index < 3 ? node->took_ns == most_ns / 8 : node->took_ns < most_ns / 8));
+        end(&scene);
+}
+
+static uint64_t kin_at(uint32_t i) { return spy->launched[(spy->first + i) % pw_array_count(spy->launched)]->kin; }
+
+/* Short calls of a run that are one behind another may end together, where none has a limit of its own. */
+static void test_kin(void **state)
+{
+        static const struct { uint8_t run, node, row; } order[] = {
+                { 0, 0, 0 }, { 0, 1, 1 }, { 0, 2, 0 }, { 0, 3, 0 }, { 0, 4, 0 },
+                { 0, 5, 1 }, { 1, 0, 0 }, { 0, 6, 2 }, { 0, 7, 2 }, { 1, 1, 3 },
+        };
+        struct pw_program_node *node;
+        struct run runs[2];
+        struct scene scene;
+        (void)state;
+
+        begin(&scene, build_chain(7));
+        pw_list_each(&scene.launch->programs.nodes, node, struct pw_program_node, link) {
+                assert_true(!node->took_ns == !node->index); /* node 0 is no call */
+                node->took_ns = node->index == 2 ? 0 : node->index == 3 ? 1000000 : 2000;
+                if (node->index == 4)
+                        ((struct pw_image_node *)(uintptr_t)node->image)->time_limit_us = 1000000;
+        }
+        for (uint32_t i = 0; i < 2; i++)
+                run_init(&runs[i], &scene.trial.program, &input_one);
+        for (size_t i = 0; i < pw_array_count(order); i++)
+                run_order(&runs[order[i].run], order[i].node);
+        pw_launch_turn(scene.launch);
+        assert_int_equal(spy->count, pw_array_count(order));
+        for (uint32_t i = 0; i < pw_array_count(order); i++) {
+                assert_true(!kin_at(i) == !order[i].row);
+                for (uint32_t k = 0; k < i && order[i].row; k++)
+                        assert_true((kin_at(k) == kin_at(i)) == (order[k].row == order[i].row));
+        }
+        let(&scene, spy->count);
+        end(&scene);
+}
+
 /* A program that is forgotten is used by nobody: what is under way of it is done first. */
 static void test_settles(void **state)
 {
@@ -403,7 +489,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_ahead), cmocka_unit_test(test_runs_in_a_row), cmocka_unit_test(test_most),
                 cmocka_unit_test(test_fails_behind), cmocka_unit_test(test_room_of_another), cmocka_unit_test(test_others_wait),
-                cmocka_unit_test(test_settles), cmocka_unit_test(test_wait),
+                cmocka_unit_test(test_time_is_shared),
+                cmocka_unit_test(test_time_is_known), cmocka_unit_test(test_kin), cmocka_unit_test(test_settles),
+                cmocka_unit_test(test_wait),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,6 +171,8 @@ enum pw_status pw_gang_run(struct pw_exec_gang *gang, bool *ret_launched)
         if (gang->view->refused != PW_OK)
                 return refuse(gang);
         pw_run_account(gang->view, gang->node);
+        if (gang->node->image->kind != PW_NODE_CALL)
+                launch->row++;
         if (failed)
                 return fail(gang, (enum pw_status)atomic_load(&launch->own->failed.status));
         switch (gang->node->image->kind) {

@@ -6,11 +6,29 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define SHORT_NS 32000u /* a look at the guards of one that takes longer costs less than a tenth of it */
+
+/* Calls of one run may end together, while nothing is between them that others may wait for. A limit is for one function, and is
+ * counted from when those that it ends with began. */
+static uint64_t kin_of(const struct pw_exec_gang *gang)
+{
+        struct pw_launch *launch = gang->launch;
+
+        if (launch->row_run != gang->view->run) {
+                launch->row_run = gang->view->run;
+                launch->row++;
+        }
+        if (!gang->node->took_ns || gang->node->took_ns > SHORT_NS || gang->node->image->time_limit_us)
+                return 0;
+        return launch->row;
+}
+
 struct pw_device_call pw_gang_call_make(const struct pw_exec_gang *gang, const struct pw_task *task)
 {
         const struct pw_launch *launch = gang->launch;
         struct pw_device_call call = { .function = gang->node->function, .task = task, .rests = gang->node->rests,
                                        .zeroes = pw_gang_is_shared(launch) ? pw_gang_rooms_take(gang) : 0,
+                                       .kin = kin_of(gang),
                                        .guard = pw_guard_make(&launch->guard_key, gang->seq) };
 
         if (launch->programs.kernels) {
@@ -138,7 +156,7 @@ struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const 
 struct pw_room_head pw_gang_call(struct pw_exec_gang *gang)
 {
         struct pw_room_head outcome;
-        struct pw_device_end end = { PW_OK, PW_GUARD_WHOLE, 0 };
+        struct pw_device_end end = { PW_OK, PW_GUARD_WHOLE, 0, 0 };
         enum pw_status status;
 
         if (!pw_gang_call_prepare(gang, &outcome))

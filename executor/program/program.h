@@ -74,6 +74,7 @@ struct pw_program_node {
         uint32_t index;
         bool used;                          /* since it was looked at to make room */
         bool tried;                         /* a call ran here before */
+        uint64_t took_ns;                   /* the last times, where a device does it later than it is launched; 0: not known */
         uint8_t role;                       /* enum pw_node_role; of a call or load: RECEIVER; NONE: not a member, the rest is 0 */
         bool has_many_waits;                /* which are not among `waits` and `behind` */
         uint32_t wait_count, behind_count, dead_input_count;

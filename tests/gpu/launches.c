@@ -34,7 +34,7 @@ static enum pw_status spin(struct pw_task *task)
 
 static const struct pw_function functions[] = { { .name = "nop", .cuda = nop }, { .name = "spin", .cuda = spin } };
 
-/* One room after another: each call reads what the one before wrote. */
+/* One room after another: each call reads what the one before wrote. They are kin, as short calls of one run are. */
 #define FLIGHTS 64u
 struct chain {
         struct pw_task tasks[FLIGHTS];
@@ -55,7 +55,7 @@ static void chain_make(const struct gpu_site *site, const struct pw_function *fu
                                                     .outputs = &chain->values[!(i & 1)], .error_text = chain->text,
                                                     .error_text_bytes = sizeof chain->text };
                 chain->calls[i] = (struct pw_device_call){ .function = function, .task = &chain->tasks[i], .rests = chain->rests,
-                                                           .codes = codes, .code_count = 1, .serial = 1 };
+                                                           .codes = codes, .code_count = 1, .serial = 1, .kin = 1 };
         }
 }
 

@@ -5,9 +5,21 @@
 set -u
 : "${PW_SRC:?}" "${PW_BUILD:?}" "${CC:?}" "${GPU_CPPFLAGS:?}" "${GPU_LIBS:?}"
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work" "$PW_BUILD/tests/conformance/mutated"' EXIT
 chmod 755 "$work" # executors of another user
 missed=0
+
+# build TEST: with what is mutated, an executor for it; or itself, where it is one of conformance. $program is the test then.
+build() {
+        local objects="$PW_BUILD/executor/main.o" made=$work/executor libs=$GPU_LIBS
+        program=$PW_BUILD/tests/integration/$1
+        if [ "${1#conformance/}" != "$1" ]; then
+                objects="$PW_BUILD/tests/$1.o $(printf "$PW_BUILD/tests/integration/%s.o " gpus group harness listed others trace)"
+                program=$PW_BUILD/tests/conformance/mutated # it finds its build by where it lies
+                made=$program libs="$GPU_LIBS -lcmocka -lm"
+        fi
+        $CC $objects "$work/mutated.o" "$PW_BUILD/executor/.libs/libexecutor.a" $libs -o "$made"
+}
 
 # mutate FILE SED WHAT TEST [VARIABLE=VALUE...]: with the executor that is built of this, the test must fail.
 mutate() {
@@ -16,11 +28,10 @@ mutate() {
         sed -E -e "$edit" "$PW_SRC/$file" >"$work/mutated.c"
         if cmp -s "$PW_SRC/$file" "$work/mutated.c"; then
                 said='does not apply any more'
-        elif ! (cd "$PW_SRC" && $CC $GPU_CPPFLAGS -std=gnu11 -O1 -w -c "$work/mutated.c" -o "$work/mutated.o") ||
-                ! $CC "$PW_BUILD/executor/main.o" "$work/mutated.o" "$PW_BUILD/executor/.libs/libexecutor.a" $GPU_LIBS -o "$work/executor"; then
+        elif ! (cd "$PW_SRC" && $CC $GPU_CPPFLAGS -std=gnu11 -O1 -w -c "$work/mutated.c" -o "$work/mutated.o") || ! build "$test"; then
                 said='does not build'
         else
-                env PW_EXECUTOR="$work/executor" PW_WATCHDOG=20 "$@" timeout 60 "$PW_BUILD/tests/integration/$test" >"$work/said" 2>&1 || status=$?
+                env PW_EXECUTOR="$work/executor" PW_WATCHDOG=20 "$@" timeout 60 "$program" >"$work/said" 2>&1 || status=$?
                 case $status in
                 0) said='holds all the same' ;;
                 77) said='is not tried' ;;
@@ -60,7 +71,7 @@ mutate executor/collective/nccl.c 's/id, \(int\)joint->rank, &config/id, (int)(j
         'ranks of a communicator have no order of their own' work/sums_test
 mutate executor/device/cuda/cuda_memory.c '/^static uint32_t divisible_axis/,/^}/s/axis = 0;/axis = 0; return 0;/' \
         'a part is halved along an axis of one' work/late_gpus_test
-mutate executor/device/cuda.c 's/^        if \(status == PW_OK \&\& call->zeroes\)$/        if (0)/' \
+mutate executor/device/cuda/cuda_calls.c 's/^        if \(call->zeroes\)$/        if (0)/' \
         'rooms of another tenant are not zeroed' work/fetches_test PW_GPUS=peer
 mutate executor/gang/gang_rooms.c 's/^                if \(!pw_residue_is\(.*$/                if (0)/' \
         'a room of another tenant is not zeroed' client/residue_test
@@ -72,11 +83,21 @@ mutate executor/gang/gang_rooms.c '/^void pw_gang_rooms_forget/,/^}/s/^         
         'a call that was not launched zeroed its rooms' client/residue_test
 mutate executor/gang/gang_move.c 's/^        \(void\)pw_gang_rooms_take\(gang\);$//' \
         'nobody remembers who was loaded last' client/residue_test
-mutate executor/device/cuda/cuda_guard.c 's/^                fill\(turn->ended, part->ended, .*$/                ;/' \
+mutate executor/device/cuda/cuda_guard.c 's/^                        fill\(device, &looks, part.ended, .*$/                        looks.number = turn->ended.to;/' \
         'guards are not looked at' work/cuda_test
-mutate executor/device/cuda.c 's/^        if \(pw_cuda_is_sticky\(result\)\)$/        if (0)/; s/^                device->params.lost\(device->params.context, err.text\);$/                ;/' \
+mutate executor/device/cuda/cuda_guard.c 's/^                        fill\(device, &looks, part.ended, .*$/                        looks.batch.to = looks.number + 1;\n&/' \
+        'of calls that end together one is looked at' conformance/kin_test
+mutate executor/device/cuda/cuda_guard.c '/^static bool is_apart/,/^}/s/^                        return false;$/                        return true;/' \
+        'guards are set over what is yet to be read' conformance/kin_test
+mutate executor/device/cuda/cuda_calls.c '/^uint64_t pw_cuda_next_ns/,/^}/s/^        pw_cuda_flush\(device\);$//' \
+        'calls are kept while the launching thread sleeps' conformance/kin_test
+mutate executor/device/cuda/cuda_calls.c '/^static bool may_join/,/^}/s/call->kin != first->kin/0/' \
+        'calls of different runs end together' conformance/kin_test
+mutate executor/device/cuda/cuda_calls.c '/^static void hurry/,/^}/s/^                pw_cuda_flush\(device\);$/                ;/' \
+        'calls that nobody follows are kept' conformance/kin_test
+mutate executor/device/cuda.c 's/^        if \(pw_cuda_is_sticky\(result\)\)$/        if (pw_cuda_is_sticky(result))\n                return PW_OK;\n        if (0)/' \
         'an error that sticks does not end the executor' work/cuda_test
-mutate executor/device/cuda.c 's/^        uint32_t fault = pw_guard_end_fault\(word\);$/        uint32_t fault = 0;/' \
+mutate executor/device/cuda/cuda_calls.c 's/^        uint32_t fault = pw_guard_end_fault\(word\);$/        uint32_t fault = 0;/' \
         'what a kernel says is not heard' work/cuda_test
 mutate executor/device/cuda/cuda_stage.c '/^static enum pw_status release_oldest/,/^}/s/pw_cuda_check\(device, device->driver->cuEventSynchronize\(oldest->event\), "a copy from the host",$/PW_OK;/; /^static enum pw_status release_oldest/,/^}/s/^ +ret_err\);$//' \
         'pinned memory is written before it was read' work/late_gpus_test
@@ -92,7 +113,7 @@ mutate executor/gang/gang_transfer.c 's/^        bool again = [^;]*;/        boo
         'who comes again to a gang says that it takes part' fault/nccl_ahead_test
 mutate executor/gang/gang.c 's/^                if \(launch->flights \&\& !pw_gang_joint_may\(gang\)\)$/                if (launch->flights)/' \
         'members come when their shard is made' fault/nccl_ahead_test
-mutate executor/collective/nccl.c 's/^        pw_cuda_flush\(.*$//' \
+mutate executor/collective/nccl.c 's/^        pw_cuda_finish\(.*$//' \
         'the end of a call is launched behind what waits for others' fault/nccl_ahead_test
 mutate executor/gang/gang.c 's/^        if \(gang->node->role == PW_ROLE_SENDER \&\& pw_flight_send\(gang\)\)$/        if (0)/; s/^                        pw_flights_until\(launch, .*$/                        ;/' \
         'a member sends what is not there yet' work/transfers_test PW_GPUS=peer

@@ -17,6 +17,8 @@ struct gpu_options gpu_options_of(int argc, char **argv)
                         options.nccl = argv[++i];
                 else if (!strcmp(argv[i], "--no-bars"))
                         options.bars = false;
+                else if (!strcmp(argv[i], "--no-bar-holds"))
+                        options.none_holds = true;
                 else if (!strcmp(argv[i], "--small"))
                         options.small = true;
                 else {
@@ -55,7 +57,7 @@ static bool is_good(const struct gpu_figure *figure)
 
 bool gpu_figure_say(const struct gpu_options *options, const struct gpu_figure *figure)
 {
-        bool has_bar = options->bars && figure->rule != GPU_NO_BAR, ok = !has_bar || is_good(figure);
+        bool has_bar = options->bars && figure->rule != GPU_NO_BAR, ok = !has_bar || (!options->none_holds && is_good(figure));
 
         printf("{\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"bar\": ", figure->name, figure->value, figure->unit);
         if (has_bar)

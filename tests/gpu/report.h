@@ -11,6 +11,7 @@
 struct gpu_options {
         const char *driver, *nccl;
         bool bars;  /* figures are held against their bars */
+        bool none_holds; /* --no-bar-holds: whatever they are, to see what is said then */
         bool small; /* less of everything: the GPU is the processor */
 };
 /* Ends the program where an option is unknown. */

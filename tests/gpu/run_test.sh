@@ -45,7 +45,7 @@ run --driver "$gpus/libcuda.so.1" --seconds 1 --small --no-bars && bad "a run th
 grep -q '"step": "questions".*"ok": false, "why": "not over after 0 s"' "$work/out" || bad "without time it says: $(cat "$work/out")"
 run --driver /nowhere/libcuda.so.1 && bad "a run without a driver is good"
 grep -q 'no CUDA driver: /nowhere/libcuda.so.1' "$work/err" || bad "without a driver it says: $(cat "$work/err")"
-run --driver "$gpus/libcuda.so.1" --small --only figures && bad "a bar that does not hold is good"
+run --driver "$gpus/libcuda.so.1" --small --only figures --no-bar-holds && bad "a bar that does not hold is good"
 grep -q '"name": "launch_nop".*"bar": 1.5.*"ok": false' "$work/out" || bad "bars say: $(grep '"name"' "$work/out")"
 printf '#!/bin/sh\nexit 3\n' >"$work/pathways-gpu/tests/gpu/starts"
 run --driver "$gpus/libcuda.so.1" --no-bars --small --only starts && bad "a step that fails is good"

@@ -290,6 +290,10 @@ integration_tests += tests/conformance/launch_cost_test
 tests_conformance_launch_cost_test_SOURCES = tests/conformance/launch_cost_test.c \
 	 $(integration_sources)
 tests_conformance_launch_cost_test_LDADD = executor/libexecutor.la $(integration_libraries)
+integration_tests += tests/conformance/kin_test
+tests_conformance_kin_test_SOURCES = tests/conformance/kin_test.c \
+	 $(integration_sources)
+tests_conformance_kin_test_LDADD = executor/libexecutor.la $(integration_libraries)
 integration_tests += tests/integration/work/cuda_test
 tests_integration_work_cuda_test_SOURCES = tests/integration/work/cuda_test.c $(integration_scene) $(integration_folder) \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)

@@ -5,7 +5,8 @@
  *         void name__fake(void *const *args, const unsigned grid[3], const unsigned block[3]);
  * where args[i] is where argument i is. What is a pointer there is an address of a fake device: fake_cuda_at() of the library that
  * plays the driver says where that is in this process. One that was loaded in a scope of its own is not found by that name: it sets
- * fake_cuda_at_hook of this library. Where there is neither, addresses are used as they are.
+ * fake_cuda_at_hook of this library. Where there is neither, addresses are used as they are. What is no parameter a kernel of the
+ * executor asks cuda_shim_at() for.
  */
 #ifndef PW_TESTS_CUDA_SHIM_H
 #define PW_TESTS_CUDA_SHIM_H
@@ -74,18 +75,20 @@ extern void *(*fake_cuda_at_hook)(unsigned long long address);
 __attribute__((weak)) void *(*fake_cuda_at_hook)(unsigned long long address);
 }
 
+static inline void *cuda_shim_at(uintptr_t address)
+{
+        if (fake_cuda_at_hook)
+                return fake_cuda_at_hook(address);
+        return fake_cuda_at ? fake_cuda_at(address) : reinterpret_cast<void *>(address);
+}
+
 template <typename T> static T cuda_shim_argument(const void *at)
 {
         T value;
 
         memcpy(&value, at, sizeof value);
-        if constexpr (std::is_pointer_v<T>) {
-                unsigned long long address = reinterpret_cast<uintptr_t>(value);
-                if (fake_cuda_at_hook)
-                        value = static_cast<T>(fake_cuda_at_hook(address));
-                else if (fake_cuda_at)
-                        value = static_cast<T>(fake_cuda_at(address));
-        }
+        if constexpr (std::is_pointer_v<T>)
+                value = static_cast<T>(cuda_shim_at(reinterpret_cast<uintptr_t>(value)));
         return value;
 }
 

@@ -11,7 +11,7 @@ ptxas=$(tool ptxas)
 release=$([ -z "$nvcc" ] || "$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
 
 # make_ptx FILE.cu: its PTX. The first line says whose; other comments name builds and tools, and names that are static say in which
-# folder it was made. What the code needs of the language of PTX, and so of a driver, is less than what nvcc says: CUDA 11.7.
+# folder it was made. What the code needs of the language of PTX, and so of a driver, is less than what nvcc says: CUDA 11.7, without a hint of 12.3.
 make_ptx() {
         "$nvcc" -ptx -arch=compute_75 -fmad=false -I. -Ibase -Ilibclient -o "$work/ptx" "$1" >"$work/out" 2>&1 || {
                 bad "nvcc does not take $1:"
@@ -19,7 +19,7 @@ make_ptx() {
                 return 1
         }
         printf '// %s by nvcc %s\n' "${1##*/}" "$release"
-        sed -E -e '/^\/\//d' -e 's/^\.version .*/.version 7.7/' \
+        sed -E -e '/^\/\//d' -e '/^\t\.pragma "used_bytes_mask /d' -e 's/^\.version .*/.version 7.7/' \
                 -e 's/_INTERNAL_[0-9a-f]{8}_([0-9]+_[a-z_]+_cu_)[0-9a-f]{8}/_INTERNAL_00000000_\100000000/g' "$work/ptx" | cat -s
 }
 

@@ -2,7 +2,7 @@
  * for when a device is opened. tests/gpu/driver_header_test.c holds this file against a cuda.h.
  *
  * Names are those of the driver's manual, which says what each function does; only those of types and numbers begin with pw_cuda.
- * Only cuda_driver.c and cuda.c know enum pw_cuda_result: others are told an enum pw_status.
+ * Only cuda_driver.c and the files of kind cuda know enum pw_cuda_result: others are told an enum pw_status.
  * Stream 0 is never used: where a stream is asked for, one that was created is given.
  */
 #ifndef PW_EXECUTOR_DEVICE_CUDA_DRIVER_H

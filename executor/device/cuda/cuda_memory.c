@@ -119,6 +119,7 @@ static enum pw_status cuda_copy_out(struct pw_exec_device *device, void *to, con
 
         if (!bytes)
                 return PW_OK;
+        pw_cuda_flush(device);
         for (uint64_t at = 0, now; at < bytes && status == PW_OK; at += now) {
                 now = pw_cuda_alike(device, (uint8_t *)to + at, bytes - at, &pinned);
                 status = pw_cuda_check(device,

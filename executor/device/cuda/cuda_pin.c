@@ -36,6 +36,7 @@ bool pw_cuda_pin(struct pw_exec_device *device, uint8_t *base, uint64_t bytes, b
         if (pins->count == PW_CUDA_PINS || !can(device, PW_CUDA_ATTRIBUTE_HOST_REGISTER_SUPPORTED) ||
             (!writable && !can(device, PW_CUDA_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED)))
                 return false;
+        pw_cuda_flush(device); /* that takes long */
         result = device->driver->cuMemHostRegister(base, bytes, flags);
         if (pw_cuda_check(device, result, "registering memory of the host", &err) != PW_OK)
                 return false;
@@ -54,6 +55,7 @@ void pw_cuda_unpin(struct pw_exec_device *device, uint8_t *base, uint64_t bytes)
         (void)bytes;
         if (place == pins->count || pins->all[place].base != base)
                 return;
+        pw_cuda_flush(device);
         if (pw_cuda_check(device, device->driver->cuMemHostUnregister(base), "memory of the host that stays registered", &err) !=
             PW_OK)
                 device->params.lost(device->params.context, err.text); /* the device would go on with pages that were given back */

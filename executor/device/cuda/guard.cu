@@ -1,5 +1,5 @@
 /* Between two functions on a GPU: the guards of the one that has ended are looked at and those of the next one are set, as
- * executor/device/guard.h says.
+ * executor/device/guard.h says. Or between two rows of functions.
  */
 #include "pathways_cuda.h"
 
@@ -19,22 +19,44 @@ static __device__ __forceinline__ uint8_t guard_byte(uint64_t i, const uint64_t 
         return (uint8_t)(words[i >> 3 & 1] >> 8 * (i & 7));
 }
 
-static __device__ __forceinline__ void set(uint8_t *end, uint64_t rest, const uint64_t words[2])
+/* Of an address that no parameter is. */
+static __device__ __forceinline__ void *memory_at(uint64_t address)
 {
-        for (uint64_t i = pw_thread(); i < 2 * GUARD && rest >= GUARD; i += pw_thread_count())
-                if (guard_place(i, rest) != UINT64_MAX)
-                        end[guard_place(i, rest)] = guard_byte(i, words);
+#if defined(__CUDACC__)
+        return (void *)address;
+#else
+        return cuda_shim_at(address);
+#endif
 }
 
-/* 0: all is whole; else its state, and behind that the room: the larger the earlier. */
-static __device__ __forceinline__ uint32_t check(const uint8_t *end, uint64_t rest, const uint64_t words[2], uint32_t room)
+/* Where the byte of a room is that is this thread's; 0: none is. */
+static __device__ __forceinline__ uint64_t own_byte(const struct pw_guard_room &room)
 {
-        uint32_t worst = 0;
+        const uint64_t place = guard_place(pw_thread(), room.rest);
 
-        for (uint64_t i = pw_thread(); i < 2 * GUARD && rest >= GUARD; i += pw_thread_count())
-                if (guard_place(i, rest) != UINT64_MAX && end[guard_place(i, rest)] != guard_byte(i, words))
-                        worst = (i >= GUARD ? 2u : 1u) << 8 | (255 - room);
-        return worst;
+        return room.rest < GUARD || place == UINT64_MAX ? 0 : room.end + place;
+}
+
+static __device__ __forceinline__ void set(const struct pw_guard_room &room)
+{
+        if (own_byte(room))
+                *(uint8_t *)memory_at(own_byte(room)) = guard_byte(pw_thread(), room.words);
+}
+
+/* Without a branch, so that all rooms' are on their way before one is waited for: where none is, of what can be read. */
+static __device__ __forceinline__ uint8_t read(const struct pw_guard_room &room, uint64_t otherwise)
+{
+        const uint64_t at = own_byte(room);
+
+        return *(const uint8_t *)memory_at(at ? at : otherwise);
+}
+
+/* 0: it is whole; else its state, and behind that which one of its call: the larger the earlier. */
+static __device__ __forceinline__ uint32_t check(const struct pw_guard_room &room, uint8_t seen, uint32_t index)
+{
+        if (!own_byte(room) || seen == guard_byte(pw_thread(), room.words))
+                return 0;
+        return (pw_thread() >= GUARD ? 2u : 1u) << 8 | (255 - index);
 }
 
 static __device__ __forceinline__ uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
@@ -64,32 +86,40 @@ static __device__ __forceinline__ void publish(uint64_t *at, uint64_t word)
 #endif
 }
 
+static __device__ __forceinline__ struct pw_guard_words *words_of(const struct pw_guard_turn &turn, uint64_t number)
+{
+        return (struct pw_guard_words *)memory_at(turn.words + number % PW_GUARD_RING * sizeof(struct pw_guard_words));
+}
+static __device__ __forceinline__ uint64_t *end_of(const struct pw_guard_turn &turn, uint64_t number)
+{
+        return (uint64_t *)memory_at(turn.ends + number % PW_GUARD_RING * sizeof(uint64_t));
+}
+
 /* A thread sets a byte behind its own look at it, so one room may be on both sides, where it is the same to the byte. One block of
- * 32 threads. `said` is of the gang that has ended, `says` of the one that begins. */
-extern "C" __global__ void pw_guard_turn(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, uint8_t *e,
-                                         uint8_t *f, uint8_t *g, uint8_t *h, struct pw_guard_words *said,
-                                         struct pw_guard_words *says, uint64_t *end,
-                                         const __grid_constant__ struct pw_guard_turn turn)
+ * 32 threads. All calls that have ended share the worst room: each of them may have written there. */
+extern "C" __global__ void pw_guard_turn(const __grid_constant__ struct pw_guard_turn turn)
 {
         const bool is_last = pw_thread() == pw_thread_count() - 1;
-        struct pw_guard_words words = { 0, 0 };
+        uint32_t faults[PW_GUARD_CALLS], worst = 0;
+        uint8_t seen[PW_GUARD_ROOMS];
 
-        if (turn.has_ended && is_last)
-                words = *said;
-        uint32_t worst = larger(larger(check(a, turn.ended.rests[0], turn.ended.words, turn.first),
-                                       check(b, turn.ended.rests[1], turn.ended.words, turn.first + 1)),
-                                larger(check(c, turn.ended.rests[2], turn.ended.words, turn.first + 2),
-                                       check(d, turn.ended.rests[3], turn.ended.words, turn.first + 3)));
-        worst = larger(worst_of_all(worst), words.worst);
-        if (turn.number && is_last)
-                publish(end, pw_guard_end(turn.number, words.fault, worst ? 255 - (worst & 255) : 0, worst >> 8));
-        else if (turn.has_ended && is_last)
-                said->worst = worst;
-        set(e, turn.begins.rests[0], turn.begins.words);
-        set(f, turn.begins.rests[1], turn.begins.words);
-        set(g, turn.begins.rests[2], turn.begins.words);
-        set(h, turn.begins.rests[3], turn.begins.words);
-        if (turn.is_first && is_last)
-                *says = (struct pw_guard_words){ 0, 0 };
+        for (uint32_t i = 0; i < PW_GUARD_ROOMS; i++)
+                seen[i] = read(turn.ended[i], turn.words);
+        for (uint32_t i = 0; i < PW_GUARD_CALLS; i++)
+                faults[i] = words_of(turn, turn.ended_number + i)->fault;
+        const uint32_t before = words_of(turn, turn.ended_number)->worst;
+        for (uint32_t i = 0; i < PW_GUARD_ROOMS; i++)
+                worst = larger(worst, check(turn.ended[i], seen[i], turn.indexes[i]));
+        worst = larger(worst_of_all(worst), before);
+        if (is_last && turn.ended_count && !turn.is_last)
+                words_of(turn, turn.ended_number)->worst = worst;
+        for (uint32_t i = 0; i < PW_GUARD_CALLS; i++)
+                if (is_last && turn.is_last && i < turn.ended_count)
+                        publish(end_of(turn, turn.ended_number + i),
+                                pw_guard_end(turn.ended_number + i, faults[i], worst ? 255 - (worst & 255) : 0, worst >> 8));
+        for (uint32_t i = 0; i < PW_GUARD_ROOMS; i++)
+                set(turn.begins[i]);
+        for (uint32_t i = 0; is_last && i < turn.begins_count; i++)
+                *words_of(turn, turn.begins_number + i) = (struct pw_guard_words){ 0, 0 };
 }
 PW_KERNEL(pw_guard_turn)

@@ -1,4 +1,4 @@
-/* What the kernel of guard.cu takes besides addresses. For the kernel too.
+/* What the kernel of guard.cu takes. For the kernel too.
  */
 #ifndef PW_EXECUTOR_GUARD_ROOMS_H
 #define PW_EXECUTOR_GUARD_ROOMS_H
@@ -8,19 +8,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PW_GUARD_ROOMS 4 /* whose guards one launch looks at, and as many that it sets */
+#define PW_GUARD_ROOMS 8u /* whose guards one launch looks at, and as many that it sets */
+#define PW_GUARD_CALLS 8u /* that end together at most, and that begin together */
+#define PW_GUARD_RING 64u /* places for what is said of calls: one has that of its number, modulo this */
 
-/* The guards of a gang, and the bytes behind each of its outputs in its room; 0: there is no such output. */
-struct pw_guard_rooms { uint64_t words[2], rests[PW_GUARD_ROOMS]; };
-/* By value: rooms of the gang that has ended, and of the one that begins. */
+/* Behind an output: where the rest of its room begins, for the device, and its bytes, 0: there is no such output; and its guard. */
+struct pw_guard_room { uint64_t end, rest, words[2]; };
+/* By value: rooms of the calls that have ended, and of those that begin. */
 struct pw_guard_turn {
-        struct pw_guard_rooms ended, begins;
-        uint64_t number;          /* of the gang that has ended, when all its rooms were looked at; 0: there are more */
-        uint32_t first;           /* of its rooms, which the first one here is */
-        uint8_t has_ended, is_first; /* there is such a gang; of the one that begins nothing was set yet */
+        struct pw_guard_room ended[PW_GUARD_ROOMS], begins[PW_GUARD_ROOMS];
+        uint64_t words, ends;                 /* rings, for the device: of struct pw_guard_words; of what pw_guard_end() makes */
+        uint64_t ended_number, begins_number; /* of the first call of each */
+        uint32_t ended_count, begins_count;   /* calls; 0: there are none */
+        uint32_t is_last;                     /* all rooms of those that have ended were looked at */
+        uint32_t indexes[PW_GUARD_ROOMS];     /* which one of its call each room is of those that have ended */
 };
 
-/* Memory of the device, of each gang: what its kernels say, and the worst of its rooms so far. */
+/* Memory of the device, of each call: what its kernels say, and the worst of the rooms so far, of the first that has ended. */
 struct pw_guard_words { uint32_t fault, worst; };
 
 /* What is written then, in one word: the number, the fault, as far as it goes, and the worst room with its enum pw_guard_state. */

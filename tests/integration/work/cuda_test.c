@@ -131,6 +131,56 @@ static void calls_that_go_wrong(void **state)
         end(host);
 }
 
+#define CHAIN 40u
+#define RUNS 10u
+
+/* Runs of a chain of calls. They are short, as is known from the second one on, so several end together. */
+static void run_chain(struct it_host *host, struct pw_slice *slice, const char *function, struct pw_future *results[RUNS])
+{
+        struct pw_program *program = pw_program_new(host->session, "test/chain");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(12), PW_BROADCAST, 0);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(12), 1);
+        bool adds = !strcmp(function, "pw/add");
+
+        for (uint32_t i = 0; i < CHAIN; i++)
+                value = adds ? pw_call(program, slice, function, PW_ARGS(value, value), PW_BROADCAST)
+                             : pw_call(program, slice, function, PW_ARGS(value), PW_BROADCAST);
+        pw_result(program, value);
+        it_ok(pw_compile(program, IT_ERR));
+        for (uint32_t i = 0; i < RUNS; i++)
+                it_ok(pw_run(program, PW_FUTURES(input), &results[i], IT_ERR));
+        pw_unref(input);
+        pw_program_free(program);
+}
+
+static void chains(void **state)
+{
+        struct it_host *host = begin(state, "cuda:1", "1", "delay_us = 1\n");
+        struct pw_slice *slice = slice_of(host, 1);
+        struct pw_future *results[RUNS];
+        double expected[12];
+
+        for (uint32_t i = 0; i < 12; i++)
+                expected[i] = (double)(UINT64_C(1) << CHAIN) * (i + 1);
+        run_chain(host, slice, "pw/add", results);
+        for (uint32_t i = 0; i < RUNS; i++) {
+                it_expect_f64(results[i], expected, 12);
+                pw_unref(results[i]);
+        }
+        run_chain(host, slice, "gpu/fault", results);
+        for (uint32_t i = 0; i < RUNS; i++) {
+                it_fails_with(results[i], PW_FAILED, "gpu/fault|h0:0|the second fault");
+                pw_unref(results[i]);
+        }
+        run_chain(host, slice, "gpu/spill", results);
+        for (uint32_t i = 0; i < RUNS; i++) {
+                it_fails_with(results[i], PW_OVERRUN, "gpu/spill|h0:0|output 0 is 96 bytes here");
+                pw_unref(results[i]);
+        }
+        pw_slice_close(slice);
+        end(host);
+}
+
 /* Functions without a form for the devices of their slice are refused when they are compiled. */
 static void functions_without_a_form(void **state)
 {
@@ -288,7 +338,7 @@ static void more_than_there_is(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(calls_that_go_wrong),
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(calls_that_go_wrong), IT_FOLDER_TEST(chains),
                                             IT_FOLDER_TEST(functions_without_a_form), IT_FOLDER_TEST(hosts_without),
                                             IT_FOLDER_TEST(a_gpu_that_is_away),
                                             IT_FOLDER_TEST(as_much_as_there_is), IT_FOLDER_TEST(more_than_there_is) };
