@@ -1,6 +1,12 @@
 /* The memory of an executor, less its arena. */
 #include "daemon/device/beside.h"
 
+/* A process that is there has something, and no more than the GPU. */
+static bool can_be(const struct pw_gpu_facts *facts)
+{
+        return facts->executor_bytes && (!(facts->known & PW_GPU_MEMORY) || facts->executor_bytes <= facts->total_bytes);
+}
+
 /* Is the arena among what the driver counts? False: nobody knows. */
 static bool arena_counts(const struct pw_gpu_facts *facts, const struct pw_gpu_arena *arena, bool *ret_counts)
 {
@@ -21,6 +27,9 @@ bool pw_gpu_beside(const struct pw_gpu_facts *facts, const struct pw_gpu_arena *
                 return false;
         *ret_why = facts->hides;
         if (!(facts->known & PW_GPU_EXECUTOR))
+                return false;
+        *ret_why = "its driver says what cannot be";
+        if (!can_be(facts))
                 return false;
         *ret_why = "its driver may count the memory for rooms as its executor's, or not";
         if (!arena_counts(facts, arena, &counts))

@@ -32,7 +32,11 @@ static void bytes_are_told_apart(void **state)
                 { 100, 59, 60, 59 },
                 { 100, 65, 60, 5 },       /* it is: the GPU has no room for both, */
                 { 100, 60, 60, 0 },
-                { 50, 65, 60, 5 },
+                { 50, 65, 60, UNKNOWN },  /* more than there is, or nothing at all, cannot be */
+                { 100, 101, 60, UNKNOWN },
+                { 100, 0, 60, UNKNOWN },
+                { 100, UINT64_MAX - 1, 60, UNKNOWN },
+                { 0, UINT64_MAX - 1, 60, UNKNOWN },
                 { 100, 41, 40, UNKNOWN }, /* 41 besides, or 1 */
                 { 100, 60, 40, UNKNOWN },
                 { 100, 61, 40, 21 },

@@ -62,15 +62,21 @@ static void read_executor(const struct pw_gpus *gpus, struct nvmlDevice_st *devi
 {
         struct pw_nvml_process all[PROCESSES];
         unsigned count = PROCESSES;
+        enum pw_nvml_result result;
         bool is_there = false;
 
         if (!gpus->sees_pids) {
                 facts->hides = "pathwaysd has a namespace of processes of its own, and drivers count in the system's";
                 return;
         }
-        if (!gpus->library->nvmlDeviceGetComputeRunningProcesses_v2 ||
-            !is_known(gpus, facts, 0, "nvmlDeviceGetComputeRunningProcesses",
-                      gpus->library->nvmlDeviceGetComputeRunningProcesses_v2(device, &count, all)))
+        if (!gpus->library->nvmlDeviceGetComputeRunningProcesses_v2)
+                return;
+        result = gpus->library->nvmlDeviceGetComputeRunningProcesses_v2(device, &count, all);
+        if (result == PW_NVML_INSUFFICIENT_SIZE) {
+                facts->hides = "more processes have the GPU than pathwaysd looks through";
+                return;
+        }
+        if (!is_known(gpus, facts, 0, "nvmlDeviceGetComputeRunningProcesses", result))
                 return;
         for (unsigned i = 0; i < pw_min_u64(count, PROCESSES); i++) {
                 if (all[i].pid != (unsigned)facts->executor)
@@ -78,7 +84,7 @@ static void read_executor(const struct pw_gpus *gpus, struct nvmlDevice_st *devi
                 if (all[i].used == PW_NVML_NOT_AVAILABLE)
                         return;
                 is_there = true;
-                facts->executor_bytes += all[i].used;
+                facts->executor_bytes += pw_min_u64(all[i].used, UINT64_MAX - facts->executor_bytes);
         }
         facts->known |= is_there ? PW_GPU_EXECUTOR : 0;
         facts->hides = "its executor is not among the processes that its driver lists";

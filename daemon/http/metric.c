@@ -289,15 +289,15 @@ static void gpu_memory(const struct sampling *to, const struct metric *metric)
         for (uint32_t i = 0; i < to->daemon->device_count; i++) {
                 const struct pw_gpu_facts *facts = pw_gpus_peek(to->daemon->gpus, i);
 
+                snprintf(labels, sizeof labels, "device=\"h%u:%u\",term=\"overhead\"", to->daemon->host, i);
+                if (pw_term_beside(to->daemon, i, &beside, &why))
+                        sample(to, metric, labels, beside);
                 if (!facts || !(facts->known & PW_GPU_MEMORY))
                         continue;
                 snprintf(labels, sizeof labels, "device=\"h%u:%u\",term=\"capacity\"", to->daemon->host, i);
                 sample(to, metric, labels, facts->total_bytes);
                 snprintf(labels, sizeof labels, "device=\"h%u:%u\",term=\"used\"", to->daemon->host, i);
                 sample(to, metric, labels, facts->used_bytes);
-                snprintf(labels, sizeof labels, "device=\"h%u:%u\",term=\"overhead\"", to->daemon->host, i);
-                if (pw_term_beside(to->daemon, i, &beside, &why))
-                        sample(to, metric, labels, beside);
         }
 }
 
@@ -421,7 +421,7 @@ static const struct metric metrics[] = {
         { "pathways_executor_restarts_total", "counter", "device",
           "Starts of an executor after it ended; device none is the describing one.", restarts },
         { "pathways_gpu_memory_bytes", "gauge", "device, term",
-          "Memory of a GPU as its driver says: capacity, what all processes use, and the overhead of its executor.", gpu_memory },
+          "Memory of a GPU as its driver says: all, used, and what its executor takes.", gpu_memory },
         { "pathways_gpu_power_watts", "gauge", "device",
           "Power that a GPU takes, as its driver says.", gpu_power },
         { "pathways_gpu_temperature_celsius", "gauge", "device",

@@ -221,13 +221,10 @@ static void nap(struct pw_launch *launch, uint32_t seen, uint64_t now_ns, uint64
 
 /* --- the whole ---------------------------------------------------------------------------------------------------------------- */
 
-/* Has the device done what was launched ahead of it? `wait`: it has, at the return. */
-static bool is_first(struct pw_launch *launch, bool wait)
+/* Has the device done what was launched ahead of it? */
+static bool is_first(struct pw_launch *launch)
 {
-        if (wait)
-                pw_flights_drain(launch);
-        else
-                pw_flights_reap(launch);
+        pw_flights_reap(launch);
         return !launch->flights->count;
 }
 
@@ -244,17 +241,20 @@ static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_join
         launch->now_ns = 0;
         for (;;) {
                 uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
-                enum pw_status status = launch->given.collective->poll(launch->given.joints, &err);
-                bool first = is_first(launch, status != PW_NOT_READY);
+                bool first = is_first(launch);
                 uint64_t now_ns = pw_launch_clock_ns();
-                if (launch->given.collective->has_launched(launch->given.joints))
-                        atomic_store_explicit(&launch->own->joint.launched, gang->seq, memory_order_relaxed);
+                enum pw_status status;
                 if (first && !was_first)
                         pw_launch_begins(launch, gang->seq, since_ns = now_ns);
                 was_first = first;
+                status = launch->given.collective->poll(launch->given.joints, &err);
+                if (launch->given.collective->has_launched(launch->given.joints))
+                        atomic_store_explicit(&launch->own->joint.launched, gang->seq, memory_order_relaxed);
+                if (status == PW_OK && !first)
+                        pw_flights_settle(gang);
                 if (status == PW_OK)
                         return fault;
-                if (first)
+                if (first || status != PW_NOT_READY)
                         fault = look_around(gang, joint, now_ns, &done_ns);
                 if (fault.status != PW_OK)
                         return fault;
@@ -302,7 +302,7 @@ struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang)
 
         if (!joint_find(gang, &joint))
                 return pw_gang_cause(gang, PW_PROTOCOL, "what is no joint was taken for one");
-        if (!channel_is_common(gang, &joint)) /* one is made: the device is theirs alone */
+        if (!gang->launch->flights->count || !channel_is_common(gang, &joint)) /* one is made: the device is theirs alone */
                 pw_flights_settle(gang);
         atomic_store_explicit(&gang->launch->own->joint.began, gang->seq, memory_order_relaxed);
         joint.from = pw_run_room(gang->view, &gang->node->inputs[0]).data;
@@ -312,6 +312,7 @@ struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang)
                 outcome = await(gang, &joint);
         if (outcome.status != PW_OK) {
                 pw_gang_mark(gang, &gang->launch->own->joint.broken, &outcome);
+                pw_flights_settle(gang);
                 given->collective->abort(given->joints);
                 return outcome;
         }
