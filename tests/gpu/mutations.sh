@@ -81,6 +81,12 @@ mutate executor/gang/gang_rooms.c 's/launch->given.is_used \? PW_RESIDUE_UNKNOWN
         'what lay there before the executor is a tenant'"'"'s' client/residue_test
 mutate executor/gang/gang_rooms.c '/^void pw_gang_rooms_forget/,/^}/s/^                pw_residue_set\(.*$/                ;/' \
         'a call that was not launched zeroed its rooms' client/residue_test
+mutate executor/gang/gang_rooms.c 's/^                pw_residue_touch\(.*$/                ;/' \
+        'what a function wrote behind its room is nobody'"'"'s' client/residue_test
+mutate executor/gang/gang_rooms.c 's/^                        zeroes \|= .*$/                        zeroes |= i < 63 ? pw_device_call_bit(i) : 0;/' \
+        'rooms of a call behind the 63rd are not zeroed' client/residue_test
+mutate executor/gang/gang_transfer.c 's/^        \(void\)pw_gang_rooms_take\(gang\);$//' \
+        'nobody remembers whose a sum is' client/residue_test
 mutate executor/gang/gang_move.c 's/^        \(void\)pw_gang_rooms_take\(gang\);$//' \
         'nobody remembers who was loaded last' client/residue_test
 mutate executor/device/cuda/cuda_guard.c 's/^                        fill\(device, &looks, part.ended, .*$/                        looks.number = turn->ended.to;/' \

@@ -24,28 +24,32 @@
 
 static struct it_gpus gpus;
 
-struct kind { const char *devices, *more, *conf; };
-static const struct kind apart = { "emulated:1", "--launch-delay=0", NULL },
-                         late = { "emulated:1", "--launch-delay=1ms", NULL },
-                         cuda = { "cuda:1", NULL, NULL },
-                         failing = { "cuda:1", NULL, "fail = cuMemsetD8Async@1=2\n" }; /* to zero the first room */
+struct kind { const char *devices, *more, *conf; bool sums; }; /* sums: by NCCL */
+static const struct kind apart = { "emulated:1", "--launch-delay=0", NULL, false },
+                         late = { "emulated:1", "--launch-delay=1ms", NULL, false },
+                         cuda = { "cuda:1", NULL, NULL, false }, pair = { "cuda:2", NULL, NULL, true },
+                         failing = { "cuda:1", NULL, "fail = cuMemsetD8Async@1=2\n", false }; /* to zero the first room */
 
 /* The other tenant, and how it is told. */
 struct other { struct it_child child; int to; struct it_host *host; int from; double sign; };
-enum task { FILL, LOOK, LOOK_AT_SCRATCH, LOOK_FOR_OWN, LOOK_FOR_OWN_SCRATCH, FAIL, END };
+enum task { FILL, LOOK, LOOK_AT_SCRATCH, LOOK_FOR_OWN, LOOK_FOR_OWN_SCRATCH, LOOK_AT_MANY, LOOK_OFTEN, SUM, SPILL, FAIL, END };
 struct told { enum task task; uint32_t count; };
 
 static struct it_host *begin(void **state, const struct kind *kind)
 {
         struct it_host *host = *state;
-        char driver[IT_GPUS_PATH + 16] = "";
+        char driver[IT_GPUS_PATH + 16] = "", nccl[IT_GPUS_PATH + 20];
 
         if (!kind->more) {
                 it_gpus_init(&gpus, kind->conf);
                 snprintf(driver, sizeof driver, "--cuda-driver=%s", gpus.driver);
         }
+        if (kind->sums) {
+                it_gpus_nccl(&gpus, NULL);
+                snprintf(nccl, sizeof nccl, "--nccl-library=%s", gpus.nccl);
+        }
         it_start(host, IT_ARGS("--devices", kind->devices, "--islands", "1", "--host-memory", "64MiB", "--device-memory", "8MiB",
-                               "--emulated-apart", kind->more ? kind->more : driver));
+                               "--emulated-apart", kind->more ? kind->more : driver, kind->sums ? nccl : NULL));
         host->session = it_connect(host);
         return host;
 }
@@ -81,6 +85,40 @@ static void fill(struct pw_session *session, uint32_t count, double sign)
         pw_unref(result);
 }
 
+/* The sum of what two devices have, which is the tenant's number. */
+static void sum(struct pw_session *session, uint32_t count, double sign)
+{
+        struct pw_slice *slice = it_slice(session, 2, 1);
+        struct pw_program *program = pw_program_new(session, "test/sum");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(count), PW_BROADCAST, 0);
+        struct pw_future *input = it_put_same(session, count, sign / 2), *result;
+
+        pw_result(program, pw_as(pw_call(program, slice, "pw/nop", PW_ARGS(value), PW_PARTIAL(PW_SUM)), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        result = it_run_1(program, input);
+        it_expect_same(result, count, sign);
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* It writes on behind its scratch memory, in the room of that. */
+static void spill(struct pw_session *session, uint32_t count, double sign)
+{
+        const uint64_t more = 128;
+        struct pw_slice *slice = it_slice(session, 1, 1);
+        struct pw_program *program = it_one_node(session, slice, "scratch/spill", PW_DIMS(count),
+                                                 &(struct pw_call_params){ .params = &more, .params_bytes = sizeof more });
+        struct pw_future *input = it_put_same(session, count, sign), *result = it_run_1(program, input);
+
+        it_fails_with(result, PW_OVERRUN, "scratch");
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 static void fail_once(struct pw_session *session, uint32_t count, double sign)
 {
         struct pw_future *result = through(session, "parts/leave", count, sign);
@@ -108,11 +146,73 @@ static void look(struct pw_session *session, const char *function, const struct 
         pw_unref(result);
 }
 
+static void expect_none_of_another(struct pw_future *result, uint32_t count, double sign)
+{
+        struct pw_view view;
+
+        it_ok(pw_get(result, IT_LONG, &view, IT_ERR));
+        for (uint32_t i = 0; i < count; i++)
+                if (((const double *)view.data)[i] == -sign)
+                        fail_msg("element %u of %u was left by another tenant", i, count);
+        pw_view_done(&view);
+}
+
+/* In more rooms of one call than a word has bits. */
+#define OUTPUTS 80u
+static void look_at_many(struct pw_session *session, uint32_t count, double sign)
+{
+        static const uint32_t which[] = { 0, 1, 62, 63, 64, 79 };
+        struct pw_slice *slice = it_slice(session, 1, 1);
+        struct pw_program *program = pw_program_new(session, "test/many");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(count), PW_SPLIT(0), 0);
+        struct pw_future *input = it_put_same(session, count, sign), *results[pw_array_count(which)];
+        struct pw_sharding shardings[OUTPUTS];
+
+        for (uint32_t i = 0; i < OUTPUTS; i++)
+                shardings[i] = PW_SPLIT(0);
+        value = pw_call_with(program, slice, "parts/leave", PW_ARGS(value), PW_SPLIT(0),
+                             &(struct pw_call_params){ .output_count = OUTPUTS, .output_shardings = shardings });
+        for (size_t i = 0; i < pw_array_count(which); i++)
+                pw_result(program, pw_output(value, which[i]));
+        it_ok(pw_compile(program, IT_ERR));
+        it_ok(pw_run(program, PW_FUTURES(input), results, IT_ERR));
+        for (size_t i = 0; i < pw_array_count(which); i++) {
+                expect_none_of_another(results[i], count, sign);
+                pw_unref(results[i]);
+        }
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* In small rooms, one behind another. */
+#define SMALL 500u
+static void look_often(struct pw_session *session, uint32_t count, double sign)
+{
+        struct pw_slice *slice = it_slice(session, 1, 1);
+        struct pw_program *program = it_one_node(session, slice, "parts/leave", PW_DIMS(count), NULL);
+        struct pw_future *input = it_put_same(session, count, sign), *results[SMALL];
+
+        for (uint32_t i = 0; i < SMALL; i++) {
+                results[i] = it_run_1(program, input);
+                expect_none_of_another(results[i], count, sign);
+        }
+        for (uint32_t i = 0; i < SMALL; i++)
+                pw_unref(results[i]);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
 static void act(struct pw_session *session, const struct told *told, double sign)
 {
         switch (told->task) {
         case FILL: fill(session, told->count, sign); break;
         case FAIL: fail_once(session, told->count, sign); break;
+        case SUM: sum(session, told->count, sign); break;
+        case SPILL: spill(session, told->count, sign); break;
+        case LOOK_AT_MANY: look_at_many(session, told->count, sign); break;
+        case LOOK_OFTEN: look_often(session, told->count, sign); break;
         case LOOK: look(session, "parts/leave", told, sign, false); break;
         case LOOK_AT_SCRATCH: look(session, "scratch/look", told, sign, false); break;
         case LOOK_FOR_OWN: look(session, "parts/leave", told, sign, true); break;
@@ -260,18 +360,66 @@ static void a_call_that_is_not_launched(void **state)
         end(host, &failing);
 }
 
+/* What a call wrote behind its room, and what it left in its last ones. */
+static void in_all_rooms(void **state, const struct kind *kind)
+{
+        struct it_host *host = *state;
+        struct other other;
+
+        if (it_alone(host))
+                skip();
+        begin(state, kind);
+        other_begin(&other, host);
+        does(host, FILL, 10);
+        other_does(&other, FILL, ALL_COUNT);
+        it_until(host->session, "memory", is_free, NULL);
+        does(host, SPILL, 4096);
+        it_until(host->session, "memory", is_free, NULL);
+        other_does(&other, LOOK_OFTEN, 20);
+        does(host, FILL, ALL_COUNT);
+        other_does(&other, LOOK_AT_MANY, 600);
+        other_end(&other);
+        end(host, kind);
+}
+
+/* A sum is its tenant's, though each device has part of it from the other. */
+static void sums_are_a_tenants(void **state)
+{
+        struct it_host *host = *state;
+        struct other other;
+
+        if (it_alone(host))
+                skip();
+        begin(state, &pair);
+        other_begin(&other, host);
+        does(host, FILL, 10);
+        for (uint32_t i = 0; i < 4; i++) {
+                other_does(&other, SUM, 1500 * KIB_COUNT);
+                it_until(host->session, "memory", is_free, NULL);
+                does(host, SUM, (300 + 300 * i) * KIB_COUNT);
+                it_until(host->session, "memory", is_free, NULL);
+                other_does(&other, LOOK, 1500 * KIB_COUNT);
+                other_does(&other, LOOK, (2000 - 300 * i) * KIB_COUNT);
+        }
+        other_end(&other);
+        end(host, &pair);
+}
+
 #define OVER(kind)                                                                                                     \
         static void nothing_of_another_on_##kind(void **state) { nothing_of_another_is_seen(state, &kind); }           \
-        static void after_himself_on_##kind(void **state) { who_comes_after_himself_finds_his_own(state, &kind); }
+        static void after_himself_on_##kind(void **state) { who_comes_after_himself_finds_his_own(state, &kind); } \
+        static void in_all_rooms_on_##kind(void **state) { in_all_rooms(state, &kind); }
 OVER(apart)
 OVER(late)
 OVER(cuda)
-#define TESTS_OVER(kind) IT_FOLDER_TEST(nothing_of_another_on_##kind), IT_FOLDER_TEST(after_himself_on_##kind)
+#define TESTS_OVER(kind)                                                                                               \
+        IT_FOLDER_TEST(nothing_of_another_on_##kind), IT_FOLDER_TEST(after_himself_on_##kind),                         \
+                IT_FOLDER_TEST(in_all_rooms_on_##kind)
 
 int main(void)
 {
         const struct CMUnitTest tests[] = { TESTS_OVER(apart), TESTS_OVER(late), TESTS_OVER(cuda),
-                                            IT_FOLDER_TEST(a_call_that_is_not_launched) };
+                                            IT_FOLDER_TEST(sums_are_a_tenants), IT_FOLDER_TEST(a_call_that_is_not_launched) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
