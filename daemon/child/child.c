@@ -374,7 +374,7 @@ static uint64_t limit_of(const struct pw_daemon *daemon, const struct pw_image_n
 /* When the function that a device is in must be over; UINT64_MAX: it is in none with a limit. */
 static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *child)
 {
-        uint64_t since_ns = atomic_load(&child->board->running_since_ns), run;
+        uint64_t since_ns = atomic_load(&child->board->running_since_ns), run, limit;
         const struct pw_image_node *node;
         const char *name;
 
@@ -383,7 +383,10 @@ static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *
         if (!pw_child_gang(daemon, child->number, atomic_load(&child->board->running), &node, &name, &run) ||
             !limit_of(daemon, node))
                 return UINT64_MAX;
-        return since_ns / 1000 + pw_min_u64(limit_of(daemon, node), UINT64_MAX - since_ns / 1000);
+        /* Each of those that end together has its time. */
+        limit = pw_min_u64(limit_of(daemon, node), UINT64_MAX / PW_TOGETHER_MOST) *
+                pw_min_u64(pw_max_u64(atomic_load(&child->board->running_together), 1), PW_TOGETHER_MOST);
+        return since_ns / 1000 + pw_min_u64(limit, UINT64_MAX - since_ns / 1000);
 }
 
 uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint64_t *ret_limit_us)

@@ -60,9 +60,7 @@ static const struct pw_option items[] = {
         { "executor-user", 0, PW_OPTION_TEXT, AT(executor_user), NULL, "USER",
           "Whom executors run as where the daemon is root. Default: pathways-executor where there is such a user, else nobody." },
         { "function-limit", 0, PW_OPTION_DURATION, AT(function_limit_us), "10min", "DURATION",
-          "How long a function may take, about, whatever limit of its own it has. "
-          "Short ones that a GPU does together count as one. "
-          "One that takes longer ends its executor. "
+          "How long a function may take, about, whatever limit of its own it has. One that takes longer ends its executor. "
           "0: as long as it likes." },
         { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME",
           "Whose gang islands order next: fifo, tenants in turn; share, by weights." },

@@ -71,8 +71,10 @@ static void first_begins(struct pw_launch *launch, uint64_t now_ns)
 
         flights->began_ns = now_ns;
         pw_launch_begins(launch, flight->gang.seq, now_ns);
-        if (flight->kind == PW_FLIGHT_CALL)
-                atomic_store_explicit(&launch->own->running_since_ns, now_ns, memory_order_release);
+        if (flight->kind != PW_FLIGHT_CALL)
+                return;
+        atomic_store_explicit(&launch->own->running_together, flight->call.kin ? PW_TOGETHER_MOST : 1, memory_order_relaxed);
+        atomic_store_explicit(&launch->own->running_since_ns, now_ns, memory_order_release);
 }
 
 /* Where ends are seen late, several are at once: one of no time at all is not taken at its word. */

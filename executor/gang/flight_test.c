@@ -421,6 +421,7 @@ static void test_kin(void **state)
                 run_order(&runs[order[i].run], order[i].node);
         pw_launch_turn(scene.launch);
         assert_int_equal(spy->count, pw_array_count(order));
+        assert_int_equal(scene.launch->own->running_together, kin_at(0) ? PW_TOGETHER_MOST : 1);
         for (uint32_t i = 0; i < pw_array_count(order); i++) {
                 assert_true(!kin_at(i) == !order[i].row);
                 for (uint32_t k = 0; k < i && order[i].row; k++)

@@ -136,9 +136,8 @@ struct pw_mark {
         union {
                 uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
                 /* of another: 0, it takes part in no joint, or the number of its hardware; the gang in which its channel was made,
-                 * 0: it has none; and `first`, the gang that it did then. `behind` not 0: what makes its shard had only been
-                 * launched, which is over when it is done with gang `behind`: nothing but a joint begins before. Who comes after a
-                 * process that said so, and ended, says no more than a status. */
+                 * 0: none; `first`, the gang that it did then; `behind`, not 0: what makes its shard was launched only, and is over
+                 * with that gang: none but a joint begins before. Who comes after a process that said so says a status alone. */
                 struct { uint64_t channel, first, behind; uint32_t takes; } joint;
         };
 };
@@ -183,6 +182,7 @@ struct pw_device_board {
         } done;
         _Alignas(64) _Atomic uint64_t running;   /* seq of the gang being run (its function or its wait), 0: none */
         _Atomic uint64_t running_since_ns;       /* of functions, about; 0: not in one */
+        _Atomic uint64_t running_together;       /* so many functions may end with that one, itself among them */
         _Atomic uint64_t started_ns;             /* when it began with `running`, for listings */
         _Atomic uint64_t busy_ns;                /* in gangs, their waits included */
         /* Daemon, after a process of this device ended in gang `seq`: the next one comes to that gang first, runs nothing of it,

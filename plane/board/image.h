@@ -37,6 +37,7 @@ struct pw_room_head {
 };
 _Static_assert(sizeof(struct pw_room_head) == 64, "a room's head is one line");
 #define PW_ROOM_ALIGN 256u
+#define PW_TOGETHER_MOST 8u /* functions that a device begins together, and whose guards it looks at together, at most */
 #define PW_ROOM_GUARD 16u /* bytes behind a value by which it is seen that a function wrote past it */
 /* Bytes of the room for a shard of `bytes`: value and guard. */
 static inline uint64_t pw_room_bytes(uint64_t bytes)

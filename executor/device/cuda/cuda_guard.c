@@ -8,6 +8,7 @@ static const char code[] =
         ;
 static const struct pw_code guard_code = { .name = "guard", .image = code, .bytes = sizeof code };
 
+_Static_assert(PW_GUARD_CALLS <= PW_TOGETHER_MOST, "as others count on");
 _Static_assert(sizeof(struct pw_guard_turn) <= 4096, "parameters of a kernel");
 
 /* --- rooms -------------------------------------------------------------------------------------------------------------------- */
