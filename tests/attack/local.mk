@@ -1,9 +1,9 @@
 # What one tenant's programs try on a daemon, its executors and other tenants; a program for each attack. together_test has all of
 # them attack one daemon at once.
 attack_tests =
-attack_sources = tests/attack/attack.c tests/attack/attack.h tests/attack/bystander.c tests/attack/bystander.h \
-	tests/attack/group.c tests/attack/group.h tests/attack/post.c tests/attack/post.h $(integration_raw) \
+attack_sources = tests/attack/attack.c tests/attack/bystander.c tests/attack/group.c tests/attack/post.c $(integration_raw) \
 	$(integration_sources)
+noinst_HEADERS += tests/attack/attack.h tests/attack/bystander.h tests/attack/group.h tests/attack/post.h
 attack_libraries = $(integration_libraries)
 
 # Sorted by folder and name.

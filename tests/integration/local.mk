@@ -1,16 +1,17 @@
 # Tests with real processes; each starts its own daemon from this build tree.
 integration_tests =
-integration_sources = tests/integration/gpus.c tests/integration/gpus.h tests/integration/group.c \
-	tests/integration/group.h tests/integration/harness.c  \
-	tests/integration/harness.h tests/integration/listed.c tests/integration/others.c tests/integration/trace.c  \
-	tests/integration/trace.h
+# What many programs are made of comes without its headers: a release names each program's files in one command line.
+integration_sources = tests/integration/gpus.c tests/integration/group.c tests/integration/harness.c \
+	tests/integration/listed.c tests/integration/others.c tests/integration/trace.c
+noinst_HEADERS += tests/integration/folder.h tests/integration/frame.h tests/integration/gpus.h tests/integration/group.h \
+	tests/integration/harness.h tests/integration/raw.h tests/integration/scene.h tests/integration/trace.h
 dist_check_SCRIPTS += tests/integration/gpus_test.sh
 TESTS += tests/integration/gpus_test.sh
-integration_folder = tests/integration/folder.c tests/integration/folder.h
+integration_folder = tests/integration/folder.c
 integration_metrics = tests/integration/operator/exposition.c tests/integration/operator/exposition.h  \
 	tests/integration/operator/http.c tests/integration/operator/http.h
-integration_raw = tests/integration/frame.c tests/integration/frame.h tests/integration/raw.c tests/integration/raw.h
-integration_scene = tests/integration/scene.c tests/integration/scene.h
+integration_raw = tests/integration/frame.c tests/integration/raw.c
+integration_scene = tests/integration/scene.c
 integration_cluster = tests/conformance/server.c tests/conformance/server.h tests/integration/cluster/cluster.c \
 	tests/integration/cluster/cluster.h $(integration_folder)
 integration_exchange = tests/integration/cluster/exchange.c tests/integration/cluster/exchange.h \
