@@ -80,17 +80,24 @@ static void one_gpu_twice(void **state)
         nccl_scene_end(&scene);
 }
 
-/* Where communicators cannot be made some runs fail, and then GPUs go on without NCCL. */
+/* Where communicators cannot be made some runs fail, and then GPUs go on without NCCL. An executor that is new would take part, and
+ * does as the others. */
 static void no_communicator(void **state)
 {
         struct nccl_scene scene = nccl_scene_begin(state, "fail = ncclCommInitRankConfig@1=1,ncclCommInitRankConfig@2=1,"
                                                 "ncclCommInitRankConfig@3=1,ncclCommInitRankConfig@4=1\n", NULL);
+        int64_t start_us;
 
         for (uint32_t i = 0; i < 3; i++)
                 nccl_expect_fails(&scene, PW_SYSTEM, "making a communicator|ncclUnhandledCudaError");
         for (uint32_t i = 0; i < 3; i++)
                 nccl_expect_right(&scene);
         assert_true(it_has_said(scene.host, "no communicator, GPUs read each other's memory from now on"));
+        start_us = it_now_us();
+        assert_true(it_signal_executor(scene.host, "h0:2", SIGKILL));
+        it_back_within_a_second(scene.host->session, 1, start_us);
+        for (uint32_t i = 0; i < 3; i++)
+                nccl_expect_right(&scene);
         nccl_scene_end(&scene);
 }
 
