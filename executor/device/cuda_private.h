@@ -31,7 +31,7 @@ struct pw_cuda_flight {
         const struct pw_device_call *call;
         struct CUevent_st *event;
         struct CUevent_st *end; /* once its end was launched: its event, or that of the last one that ends with it; else NULL */
-        enum pw_status status; /* of the function, when it launched, or why it did not */
+        enum pw_status status; /* of the function, when it launched */
         struct pw_task task;   /* that it was given */
 };
 

@@ -91,11 +91,6 @@ void pw_gang_joint_offer(struct pw_exec_gang *gang, struct pw_mark *mark)
         mark->joint.channel = mark->joint.takes ? given->collective->channel(given->joints, &joint) : 0;
 }
 
-static const struct pw_mark *mark_of(const struct pw_exec_gang *gang, uint32_t device)
-{
-        return &gang->launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
-}
-
 bool pw_gang_is_joint(const struct pw_exec_gang *gang)
 {
         uint32_t numbers[PW_DEVICES_MAX];
@@ -103,7 +98,7 @@ bool pw_gang_is_joint(const struct pw_exec_gang *gang)
         bool is = joint_find(gang, &joint);
 
         for (uint32_t i = 0; is && i < joint.rank_count; i++) {
-                numbers[i] = mark_of(gang, joint.devices[i])->joint.takes;
+                numbers[i] = pw_gang_mark_of(gang, joint.devices[i])->joint.takes;
                 is = numbers[i];
                 for (uint32_t k = 0; is && k < i; k++)
                         is = numbers[k] != numbers[i];
@@ -115,10 +110,10 @@ bool pw_gang_is_joint(const struct pw_exec_gang *gang)
 
 static bool channel_is_common(const struct pw_exec_gang *gang, const struct pw_joint *joint)
 {
-        uint64_t first = mark_of(gang, joint->devices[0])->joint.channel;
+        uint64_t first = pw_gang_mark_of(gang, joint->devices[0])->joint.channel;
 
         for (uint32_t i = 1; i < joint->rank_count; i++)
-                if (mark_of(gang, joint->devices[i])->joint.channel != first)
+                if (pw_gang_mark_of(gang, joint->devices[i])->joint.channel != first)
                         return false;
         return first != 0;
 }
@@ -176,7 +171,7 @@ static bool has_left(struct pw_exec_gang *gang, uint32_t device, struct pw_room_
 
         if (failed == gang->seq)
                 return pw_gang_has_ended(gang, device, ret_fault);
-        if (failed >= mark_of(gang, device)->joint.first && failed < gang->seq) {
+        if (failed >= pw_gang_mark_of(gang, device)->joint.first && failed < gang->seq) {
                 *ret_fault = ended_ahead(gang, device, failed);
                 return true;
         }

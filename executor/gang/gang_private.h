@@ -66,6 +66,11 @@ struct pw_room_head pw_gang_load(struct pw_exec_gang *gang, const struct pw_run_
 enum pw_status pw_gang_send(struct pw_exec_gang *gang, bool cancelled);
 /* Publish, in a mark of the own board, an outcome that is known; of a value it is written already. */
 void pw_gang_mark(const struct pw_exec_gang *gang, struct pw_mark *mark, const struct pw_room_head *outcome);
+/* That of another member. */
+static inline const struct pw_mark *pw_gang_mark_of(const struct pw_exec_gang *gang, uint32_t device)
+{
+        return &gang->launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
+}
 /* What a mark that was published says: is there a value? If not, *ret_fault says why. */
 bool pw_gang_mark_read(struct pw_exec_gang *gang, const struct pw_mark *mark, struct pw_room_head *ret_fault);
 /* Was what another device wrote before `seq` lost while it was copied from its room? A function may have written there. */

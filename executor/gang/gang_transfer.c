@@ -71,16 +71,11 @@ static struct pw_room_head no_mark(struct pw_exec_gang *gang, uint32_t device)
         return fault;
 }
 
-static const struct pw_mark *mark_of(const struct pw_exec_gang *gang, uint32_t device)
-{
-        return &gang->launch->given.boards[device]->marks[gang->seq % PW_ORDER_LOG];
-}
-
 /* Source `i`, in the room of a device whose mark says that it will be a value at least: is it? */
 static bool is_value(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head *ret_fault)
 {
         const struct pw_source_head *source = &gang->node->sources->heads[i];
-        uint64_t behind = mark_of(gang, source->device)->joint.behind;
+        uint64_t behind = pw_gang_mark_of(gang, source->device)->joint.behind;
 
         if (!room_find(gang, i, ret_fault))
                 return false;
@@ -92,7 +87,7 @@ static bool is_value(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head 
 /* Source `i`, of a sender of this gang. */
 static bool receive_marked(struct pw_exec_gang *gang, uint32_t i, uint32_t device, struct pw_room_head *ret_fault)
 {
-        const struct pw_mark *mark = mark_of(gang, device);
+        const struct pw_mark *mark = pw_gang_mark_of(gang, device);
 
         if (!pw_wait_member(gang->launch, device, &mark->seq, gang->seq)) {
                 *ret_fault = no_mark(gang, device);
@@ -151,7 +146,7 @@ static struct pw_room_head meet(struct pw_exec_gang *gang)
         struct pw_program_sources *sources = gang->node->sources;
 
         for (uint32_t i = 0; i < sources->count; i++) {
-                const struct pw_mark *mark = mark_of(gang, sources->heads[i].device);
+                const struct pw_mark *mark = pw_gang_mark_of(gang, sources->heads[i].device);
 
                 if (!pw_wait_member_ahead(gang->launch, sources->heads[i].device, &mark->seq, gang->seq))
                         next = no_mark(gang, sources->heads[i].device);
