@@ -71,12 +71,26 @@ static struct pw_room_head no_mark(struct pw_exec_gang *gang, uint32_t device)
         return fault;
 }
 
+/* Of one that says that its shard is made by a gang yet to come: nobody waits for that. */
+static struct pw_room_head wrong_mark(struct pw_exec_gang *gang, uint32_t device)
+{
+        struct pw_room_head fault = pw_gang_cause(gang, PW_PROTOCOL, "the mark of a device that takes part has been overwritten: "
+                                                                     "its shard would be made behind the transfer");
+
+        fault.cause_device = pw_gang_device(gang, device);
+        return fault;
+}
+
 /* Source `i`, in the room of a device whose mark says that it will be a value at least: is it? */
 static bool is_value(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head *ret_fault)
 {
         const struct pw_source_head *source = &gang->node->sources->heads[i];
-        uint64_t behind = pw_gang_mark_of(gang, source->device)->joint.behind;
+        uint64_t behind = *(const volatile uint64_t *)&pw_gang_mark_of(gang, source->device)->joint.behind; /* once, as its status */
 
+        if (behind >= gang->seq) {
+                *ret_fault = wrong_mark(gang, source->device);
+                return false;
+        }
         if (!room_find(gang, i, ret_fault))
                 return false;
         if (behind && source->device != gang->launch->given.device)
