@@ -85,7 +85,8 @@ static struct pw_room_head wrong_mark(struct pw_exec_gang *gang, uint32_t device
 static bool is_value(struct pw_exec_gang *gang, uint32_t i, struct pw_room_head *ret_fault)
 {
         const struct pw_source_head *source = &gang->node->sources->heads[i];
-        uint64_t behind = *(const volatile uint64_t *)&pw_gang_mark_of(gang, source->device)->joint.behind; /* once, as its status */
+        const struct pw_mark *mark = pw_gang_mark_of(gang, source->device);
+        uint64_t behind = *(const volatile uint64_t *)&mark->joint.behind; /* once: it is judged and used */
 
         if (behind >= gang->seq) {
                 *ret_fault = wrong_mark(gang, source->device);

@@ -13,7 +13,6 @@
 #define ATTACKS_MAX 64
 #define EXIT_SKIP 77
 #define FIRST_USER 65400u /* of the attackers: tenants, each with a quota of its own */
-#define TOGETHER_US (180 * IT_SECOND) /* how long the slowest attack may take beside the others */
 
 /* A build tree's path of a program, "tests/attack/FOLDER/NAME_test". */
 static struct it_child begin(const struct it_host *host, const char *program, unsigned user)
@@ -61,7 +60,7 @@ static void test_together(void **state)
                 count++;
         }
         for (int i = 0; i < count; i++) {
-                int status = it_reap_within(&children[i], TOGETHER_US);
+                int status = it_reap_within(&children[i], IT_TOGETHER);
 
                 if (status == 0 || status == EXIT_SKIP)
                         continue;

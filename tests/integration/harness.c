@@ -43,6 +43,8 @@ uint64_t it_environment(const char *name, uint64_t otherwise)
 
 bool it_apart(void) { return getenv("PW_APART") || getenv("PW_GPUS"); }
 
+int64_t it_long_us(void) { return getenv("PW_ATTACK_SOCKET") ? IT_TOGETHER : IT_LONG; }
+
 int64_t it_slack(void) { return (int64_t)it_environment("PW_SLACK", 20); }
 
 void it_within(const char *what, int64_t since_us, int64_t bound_us)

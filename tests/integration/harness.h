@@ -22,6 +22,7 @@
 
 #define IT_SECOND INT64_C(1000000)
 #define IT_LONG (25 * IT_SECOND) /* what takes longer hangs */
+#define IT_TOGETHER (180 * IT_SECOND)
 
 struct it_gpus;
 struct it_host {
@@ -106,6 +107,8 @@ void it_forget(struct it_child *child);
 /* --- small things ----------------------------------------------------------------------------------------------------- */
 
 int64_t it_now_us(void);
+/* IT_LONG; where all attacks go at once, on processors that each has a small part of, what the slowest may take. */
+int64_t it_long_us(void);
 /* How many times its bound something may take before a test fails: $PW_SLACK, 20 where it is not set (machines that tests share are
  * slow at times). it_within() gives that much only where others take the processors meanwhile, and three times the bound where
  * nobody does; what is measured is printed where it is over the bound. */

@@ -43,17 +43,22 @@ world_mutation_libs = $(abs_top_builddir)/daemon/.libs/libboard.a $(abs_top_buil
 gpu_mutation_flags = -D_GNU_SOURCE -D_DEFAULT_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir) -I$(abs_top_builddir)/wire \
 	$(PROTOBUF_C_CFLAGS)
 # Those of executors of GPUs take the integration tests, and the fakes.
-mutations: all
+mutations: mutations-model mutations-world mutations-cluster mutations-gpu
+mutations-built: all
 	@$(MAKE) $(AM_MAKEFLAGS) check TESTS= >/dev/null
+mutations-model: mutations-built
 	@$(AM_TESTS_ENVIRONMENT) MODEL_CPPFLAGS='$(tests_model_mutation_flags)' MODEL_CFLAGS='-std=gnu11 -O1' \
 	MODEL_SUBJECTS='$(tests_model_subjects)' MODEL_SOURCES='$(tests_model_sources)' \
 	MODEL_LIBS='$(abs_top_builddir)/wire/.libs/pathways.pb-c.o $(PROTOBUF_C_LIBS)' '$(srcdir)/tests/model/mutations.sh'
+mutations-world: mutations-built
 	@$(AM_TESTS_ENVIRONMENT) WORLD_CPPFLAGS='$(world_mutation_flags)' WORLD_CFLAGS='-std=gnu11 -O1' \
 	WORLD_SUBJECTS='$(scheduler_libscheduler_la_SOURCES)' WORLD_SOURCES='$(world_sources) $(hosts_sources)' \
 	WORLD_LIBS='$(world_mutation_libs)' '$(srcdir)/tests/world/mutations.sh'
+mutations-cluster: mutations-built
 	@$(AM_TESTS_ENVIRONMENT) WORLD_CPPFLAGS='$(world_mutation_flags)' WORLD_CFLAGS='-std=gnu11 -O1' \
 	CLUSTER_SUBJECTS='$(cluster_libcluster_la_SOURCES)' \
 	CLUSTER_LIBS='$(abs_top_builddir)/base/.libs/libbase.a $(CMOCKA_LIBS) -lm' '$(srcdir)/tests/world/cluster/mutations.sh'
+mutations-gpu: mutations-built
 	@$(AM_TESTS_ENVIRONMENT) GPU_CPPFLAGS='$(gpu_mutation_flags)' GPU_LIBS='$(PROTOBUF_C_LIBS) $(INIH_LIBS) -ldl -lpthread' \
 	'$(srcdir)/tests/gpu/mutations.sh'
-.PHONY: mutations
+.PHONY: mutations mutations-built mutations-model mutations-world mutations-cluster mutations-gpu

@@ -24,6 +24,7 @@ struct play {
         uint32_t gangs[TENANTS];
         uint32_t open[WORLD_PROGRAMS];
         bool away[TENANTS];
+        bool keeps_runs; /* that ended: who looks for them forgets them */
 };
 
 static void begin(const char *policy, uint32_t devices)
@@ -124,6 +125,8 @@ static void go_on(struct play *play, uint64_t us)
                         world_daemon(&world);
                         drop_decided(play);
                         world_daemon(&world);
+                        if (!play->keeps_runs)
+                                world_forget_runs(&world);
                 }
                 for (uint32_t d = 0; d < world.device_count; d++)
                         step(play, d);
@@ -279,7 +282,7 @@ static void test_kinds(void **state)
 
         (void)state;
         for (uint32_t i = 0; (policy = pw_policy_at(i)); i++) {
-                struct play play = { .tick_us = 50, .gang_us = { 300, 50, 1000, 100 } };
+                struct play play = { .tick_us = 50, .gang_us = { 300, 50, 1000, 100 }, .keeps_runs = true };
                 uint64_t last_of[TENANTS] = { 0 }, seen = 0, gangs = 0;
 
                 assert_int_equal(pw_policy_check(policy->name, &err), PW_OK);
@@ -293,6 +296,7 @@ static void test_kinds(void **state)
                 for (uint32_t j = 0; j < 600; j++) {
                         go_on(&play, 500);
                         expect_in_order(seen, last_of);
+                        world_forget_runs(&world);
                         seen = world.scheduler->islands[0]->seq;
                         for (uint32_t t = 0; t < TENANTS; t++)
                                 gangs += play.gangs[t];

@@ -134,6 +134,22 @@ void world_shrink(struct world *world, uint32_t device, uint64_t bytes)
         shrunk->capacity = shrunk->free = bytes;
 }
 
+void world_forget_runs(struct world *world)
+{
+        struct world_object *object;
+        struct world_run *run;
+
+        pw_list_each(&world->runs, run, struct world_run, link) {
+                bool used = !run->ended || world_link_carries(world, run->number);
+                pw_list_each(&world->objects, object, struct world_object, link)
+                        used |= object->maker == run;
+                if (used)
+                        continue;
+                pw_list_remove(&run->link);
+                free(run);
+        }
+}
+
 void world_done(struct world *world)
 {
         struct world_object *object;

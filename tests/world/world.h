@@ -146,6 +146,7 @@ struct world {
 /* world.c */
 void world_init(struct world *world, uint64_t seed, const struct world_options *options);
 void world_done(struct world *world);
+void world_forget_runs(struct world *world); /* that ended, which nothing names any more */
 uint32_t world_random(struct world *world, uint32_t below);
 void world_log(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void world_fail(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
@@ -246,5 +247,4 @@ void world_make_readers(struct world *world, struct world_program *makes, struct
 void world_make_pipeline(struct world *world, struct world_program *program);
 /* What the results must be, and whether a failing function reaches them. */
 void world_evaluate(struct world *world, struct world_run *run);
-
 #endif

@@ -89,22 +89,6 @@ static struct world_run *random_run(struct world *world)
         return found;
 }
 
-static void forget_runs(struct world *world)
-{
-        struct world_object *object;
-        struct world_run *run;
-
-        pw_list_each(&world->runs, run, struct world_run, link) {
-                bool used = !run->ended || world_link_carries(world, run->number);
-                pw_list_each(&world->objects, object, struct world_object, link)
-                        used |= object->maker == run;
-                if (used)
-                        continue;
-                pw_list_remove(&run->link);
-                free(run);
-        }
-}
-
 static void free_program(struct world *world)
 {
         struct world_program *program = &world->programs[world_random(world, WORLD_PROGRAMS)];
@@ -155,7 +139,7 @@ static void event(struct world *world)
         } else if (dice < 985) {
                 make_ready(world, false);
         } else if (dice < 995) {
-                forget_runs(world);
+                world_forget_runs(world);
                 world_check(world);
         } else {
                 free_program(world);

@@ -80,9 +80,9 @@ int it_command_end(struct it_command *command, int signal)
 
         if (signal)
                 kill(command->pid, signal);
-        if (poll(&ended, 1, IT_LONG / 1000) != 1) {
+        if (poll(&ended, 1, (int)(it_long_us() / 1000)) != 1) {
                 kill(command->pid, SIGKILL);
-                fail_msg("pathways did not end in %d s", (int)(IT_LONG / IT_SECOND));
+                fail_msg("pathways did not end in %d s", (int)(it_long_us() / IT_SECOND));
         }
         close(command->pidfd);
         while (waitpid(command->pid, &status, 0) < 0)
