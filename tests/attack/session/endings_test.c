@@ -14,6 +14,7 @@
 #define SLICES 65536u   /* as many as a session may have */
 #define REFUSED 10u
 #define PROGRAMS 16384u /* likewise */
+#define PART 2048u      /* programs: who makes them says so of each session and each part, none of which takes IT_LONG */
 #define FENCE_US 5000   /* another tenant's, at it_slack() times that; 300 ms for slices that are closed in one turn */
 #define GONE_US (25 * IT_SECOND)
 
@@ -51,20 +52,26 @@ static void expect_no_more(struct pw_session *session, struct pw_slice *slice)
         pw_program_free(program);
 }
 
+static void tell(int pipe) { assert_int_equal(write(pipe, "h", 1), 1); }
+
 static int hold(void *context, int pipe)
 {
         const struct plan *plan = context;
         struct pw_session *session = it_connect(plan->host);
         struct pw_slice *slice = it_slice(session, 1, 0);
 
-        for (uint32_t i = 0; i < plan->sessions; i++)
+        for (uint32_t i = 0; i < plan->sessions; i++) {
                 open_slices(plan->host);
-        for (uint32_t i = 0; i < plan->programs; i++)
+                tell(pipe);
+        }
+        for (uint32_t i = 0; i < plan->programs; i++) {
                 it_one_node(session, slice, "pw/nop", PW_SCALAR, NULL);
+                if ((i + 1) % PART == 0)
+                        tell(pipe);
+        }
         if (plan->programs == PROGRAMS)
                 expect_no_more(session, slice);
-        if (write(pipe, "h", 1) != 1)
-                return 1;
+        tell(pipe);
         pause();
         return 1;
 }
@@ -85,7 +92,8 @@ static void kill_it(struct it_host *host, uint32_t sessions, uint32_t programs)
         struct it_child child = attack_fork(ATTACK_USER, hold, &plan);
         char byte;
 
-        it_read(&child, &byte, 1);
+        for (uint32_t i = 0; i < sessions + programs / PART + 1; i++)
+                it_read(&child, &byte, 1);
         since_us = it_now_us();
         assert_int_equal(it_reap(&child, SIGKILL), 128 + SIGKILL);
         do { /* each question is a fence of another tenant */
