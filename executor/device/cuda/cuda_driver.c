@@ -51,8 +51,9 @@ enum pw_status pw_cuda_driver_open(const char *library, struct pw_cuda_driver **
                 const char *why = dlerror();
 
                 free(driver);
-                return pw_error_set(ret_err, PW_NOT_FOUND, "no CUDA driver: %s: install the NVIDIA driver (Debian: libcuda1)",
-                                    why ? why : name);
+                return pw_error_set(ret_err, PW_NOT_FOUND, "no CUDA driver: %s: %s", why ? why : name,
+                                    library && *library ? "let --cuda-driver name a driver's libcuda.so.1, or leave it out" :
+                                                          "install the NVIDIA driver (Debian: libcuda1)");
         }
         status = driver_find(driver, name, ret_err);
         if (status != PW_OK) {

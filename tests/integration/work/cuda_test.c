@@ -231,7 +231,7 @@ static void hosts_without(void **state)
                 it_gpus_done(&gpus);
         }
         it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", "/nowhere/libcuda.so.1", "--host-memory",
-                                          "64MiB"), "/nowhere/libcuda.so.1|install the NVIDIA driver");
+                                          "64MiB"), "/nowhere/libcuda.so.1|let --cuda-driver name");
         it_refuses_to_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", "/no where/libcuda.so.1", "--host-memory",
                                           "64MiB"), "/no where/libcuda.so.1");
 }
