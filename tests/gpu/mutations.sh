@@ -7,7 +7,7 @@ set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work" "$PW_BUILD/tests/conformance/mutated"' EXIT
 chmod 755 "$work" # executors of another user
-missed=0
+missed=''
 
 # build TEST: with what is mutated, an executor for it; or itself, where it is one of conformance. $program is the test then.
 build() {
@@ -31,7 +31,10 @@ mutate() {
         elif ! (cd "$PW_SRC" && $CC $GPU_CPPFLAGS -std=gnu11 -O1 -w -c "$work/mutated.c" -o "$work/mutated.o") || ! build "$test"; then
                 said='does not build'
         else
-                env PW_EXECUTOR="$work/executor" PW_WATCHDOG=20 "$@" timeout 60 "$program" >"$work/said" 2>&1 || status=$?
+                for _ in 1 2 3; do # what is a matter of time may not happen on a processor that others take
+                        [ "$status" != 0 ] || env PW_EXECUTOR="$work/executor" PW_WATCHDOG=20 "$@" timeout 60 "$program" >"$work/said" 2>&1 ||
+                                status=$?
+                done
                 case $status in
                 0) said='holds all the same' ;;
                 77) said='is not tried' ;;
@@ -41,7 +44,7 @@ mutate() {
                 printf 'PASS: %-58s %-24s %s\n' "$what" "$test" "$(sed -nE '/^\[  FAILED  \] [a-z_0-9]+$/{s/.* //p;q}' "$work/said")"
         else
                 printf 'FAIL: %-58s %-24s %s\n' "$what" "$test" "$said"
-                missed=$((missed + 1))
+                missed+=" '$what'"
         fi
 }
 
@@ -124,5 +127,5 @@ mutate executor/collective/nccl.c 's/^        pw_cuda_finish\(.*$//' \
 mutate executor/gang/gang.c 's/^        if \(gang->node->role == PW_ROLE_SENDER \&\& pw_flight_send\(gang\)\)$/        if (0)/; s/^                        pw_flights_until\(launch, .*$/                        ;/' \
         'a member sends what is not there yet' work/transfers_test PW_GPUS=peer
 
-[ "$missed" = 0 ] || echo "$missed rules can go unnoticed"
-[ "$missed" = 0 ]
+[ -z "$missed" ] || echo "these can go unnoticed:$missed"
+[ -z "$missed" ]
