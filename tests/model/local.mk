@@ -32,7 +32,7 @@ dist_check_SCRIPTS += tests/world/mutations_apply.sh
 TESTS += tests/world/mutations_apply.sh
 EXTRA_DIST += tests/model/README.md
 
-# Each rule of the protocol is taken out once: a model notices. A minute or two.
+# Each rule of the protocol is taken out once: a model notices. All take a quarter of an hour; -j has them side by side.
 # Mutations are looked for with lanes read two cells at a time too, where all states take a quarter of an hour.
 tests_model_mutation_flags = -DPW_LANE_QUANTUM=2u -Itests/model/shim -D_GNU_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir) \
 	-I$(abs_top_builddir)/wire $(PROTOBUF_C_CFLAGS) -include tests/model/point.h $(tests_model_sizes)
@@ -42,7 +42,6 @@ world_mutation_libs = $(abs_top_builddir)/daemon/.libs/libboard.a $(abs_top_buil
 	$(CMOCKA_LIBS) -lm
 gpu_mutation_flags = -D_GNU_SOURCE -D_DEFAULT_SOURCE -I. -Ibase -Ilibclient -I$(abs_top_builddir) -I$(abs_top_builddir)/wire \
 	$(PROTOBUF_C_CFLAGS)
-# Those of executors of GPUs take the integration tests, and the fakes.
 mutations: mutations-model mutations-world mutations-cluster mutations-gpu
 mutations-built: all
 	@$(MAKE) $(AM_MAKEFLAGS) check TESTS= >/dev/null
@@ -58,6 +57,7 @@ mutations-cluster: mutations-built
 	@$(AM_TESTS_ENVIRONMENT) WORLD_CPPFLAGS='$(world_mutation_flags)' WORLD_CFLAGS='-std=gnu11 -O1' \
 	CLUSTER_SUBJECTS='$(cluster_libcluster_la_SOURCES)' \
 	CLUSTER_LIBS='$(abs_top_builddir)/base/.libs/libbase.a $(CMOCKA_LIBS) -lm' '$(srcdir)/tests/world/cluster/mutations.sh'
+# Those of executors of GPUs take the integration tests, and the fakes.
 mutations-gpu: mutations-built
 	@$(AM_TESTS_ENVIRONMENT) GPU_CPPFLAGS='$(gpu_mutation_flags)' GPU_LIBS='$(PROTOBUF_C_LIBS) $(INIH_LIBS) -ldl -lpthread' \
 	'$(srcdir)/tests/gpu/mutations.sh'
