@@ -23,7 +23,8 @@ try() {
         local work=$root/tmp/pathways-package line status=0 examples=$root/usr/share/doc/libpathways-dev/examples
         mkdir -p "$work" "$root/run/pathways" "$root/var/lib/pathways"
         chmod 755 "$work"
-        [ "$(id -u)" != 0 ] || chown "$user" "$root/run/pathways" "$root/var/lib/pathways"
+        # What a daemon of root has left there is the unit's user's, as StateDirectory= does it.
+        [ "$(id -u)" != 0 ] || chown -R "$user" "$root/run/pathways" "$root/var/lib/pathways"
 
         # A module and a driver, from what libpathways-dev has.
         local flags=(-O2 -I"$(dirname "$examples")" -I"$root/usr/include" -L"$libraries" -lpathways)

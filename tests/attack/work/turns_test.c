@@ -83,13 +83,13 @@ static void attack(struct it_host *host)
 
                 it_ok(pw_get(result, IT_LONG, &view, IT_ERR));
                 longest_us = it_now_us() - since_us > longest_us ? it_now_us() - since_us : longest_us;
+                it_within("turns: a run over all", since_us, 50000);
                 pw_view_done(&view);
                 pw_unref(result);
         }
         printf("turns: beside %u runs of %d gangs at each of %d devices, and as many over all, one over all took %lld us at most\n",
                context.runs, GANGS, DEVICES, (long long)longest_us);
         assert_false(is_done(&child));
-        assert_true(longest_us < 50000 * it_slack());
         pw_unref(input);
         pw_program_free(program);
         pw_slice_close(slice);
