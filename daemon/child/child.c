@@ -20,6 +20,7 @@
 #define BACKOFF_FIRST_US 100000u
 #define BACKOFF_MAX_US 5000000u
 #define STOP_MS 2000
+#define BEGINNINGS 5u /* of a child, in vain, until a daemon that starts is given up: within a second or two */
 #define LOOKS_PER_LIMIT 16u
 
 static void on_exited(evutil_socket_t fd, short what, void *context);
@@ -175,13 +176,26 @@ static void executor_down(struct pw_child *child, enum pw_status status)
         child->daemon->children.calls->executor_down(child->daemon, child->number);
 }
 
+/* Nobody is served before all are ready, and this one does not get there. */
+static void give_up(struct pw_child *child)
+{
+        struct pw_daemon *daemon = child->daemon;
+        char who[40];
+
+        pw_child_name(child, who);
+        pw_error_set(&daemon->children.refused, PW_CRASHED,
+                     "%s: its process ended %u times before it was ready, at last with: %s; what it wrote stands before this", who,
+                     child->crashes, child->ended_how);
+        daemon->phase = PW_STOPPING;
+}
+
 static void on_exited(evutil_socket_t fd, short what, void *context)
 {
         struct pw_child *child = context;
         struct pw_daemon *daemon = child->daemon;
         siginfo_t info = { 0 };
         enum pw_status status;
-        bool was_useful;
+        bool was_useful, was_ready = child->state == PW_CHILD_READY;
 
         (void)what;
         end_group(child);
@@ -203,6 +217,8 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
         pw_child_end_log(child);
+        if (daemon->phase == PW_STARTING && !was_ready && child->crashes >= BEGINNINGS)
+                give_up(child);
         if (daemon->phase >= PW_STOPPING)
                 return;
         if (child->kill_reason[0])

@@ -2,7 +2,8 @@
  * group of processes of its own, with what its functions start, and they end together.
  *
  * States: STARTING (spawned) -> READY (attached, its device is open) -> DEAD (exited) -> STARTING again, at once or after the
- * back-off. A device that cannot be opened when the daemon starts ends the daemon.
+ * back-off. A device that cannot be opened when the daemon starts ends the daemon,
+ * and so does a process that ends five times before it was ever ready.
  * The first crash restarts at once; from the second in a row on there is a delay, doubled each time.
  */
 #ifndef PW_DAEMON_CHILD_CHILD_H

@@ -53,7 +53,7 @@ void pw_child_end_note(struct pw_child *child, const siginfo_t *info)
                 snprintf(child->ended_in, sizeof child->ended_in, "%s", name);
 }
 
-static void name_child(const struct pw_child *child, char text[40])
+void pw_child_name(const struct pw_child *child, char text[40])
 {
         if (pw_child_describes(child))
                 snprintf(text, 40, "describer");
@@ -75,7 +75,7 @@ void pw_child_end_log(const struct pw_child *child)
         struct pw_daemon *daemon = child->daemon;
         char who[40], in_what[340], line[700];
 
-        name_child(child, who);
+        pw_child_name(child, who);
         say_in_what(child, in_what, sizeof in_what);
         snprintf(line, sizeof line, "executor ended who=\"%s\" pid=%d how=\"%s\" in=\"%s\" crashes=%u", who, (int)child->pid,
                  child->ended_how, in_what, child->crashes);

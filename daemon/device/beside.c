@@ -22,8 +22,11 @@ bool pw_gpu_beside(const struct pw_gpu_facts *facts, const struct pw_gpu_arena *
 {
         bool counts;
 
-        *ret_why = "NVML has said nothing of it yet, or is not there";
-        if (!facts || !arena->executor || facts->executor != arena->executor)
+        *ret_why = "it is not there: the state in pathways devices says how far it is";
+        if (!arena->executor)
+                return false;
+        *ret_why = "NVML has not been asked since it began: ask again";
+        if (facts->executor != arena->executor)
                 return false;
         *ret_why = facts->hides;
         if (!(facts->known & PW_GPU_EXECUTOR))

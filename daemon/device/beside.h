@@ -15,7 +15,7 @@
 /* Of the device, as it is now. */
 struct pw_gpu_arena { pid_t executor; uint64_t bytes; };
 
-/* From what the driver said last; NULL: nothing. False: it is not known, and *ret_why says why. */
+/* From what the driver said last. False: it is not known, and *ret_why says why, of its executor. */
 bool pw_gpu_beside(const struct pw_gpu_facts *facts, const struct pw_gpu_arena *arena, uint64_t *ret_bytes, const char **ret_why);
 
 #endif

@@ -56,16 +56,15 @@ static void what_is_not_said(void **state)
         const char *why;
 
         (void)state;
-        assert_false(pw_gpu_beside(NULL, &arena, &bytes, &why));
-        assert_string_equal(why, "NVML has said nothing of it yet, or is not there");
         assert_false(pw_gpu_beside(&facts, &arena, &bytes, &why));
         assert_string_equal(why, "no");
         arena.executor++; /* it was another's */
         facts.known |= PW_GPU_EXECUTOR;
         assert_false(pw_gpu_beside(&facts, &arena, &bytes, &why));
-        assert_string_equal(why, "NVML has said nothing of it yet, or is not there");
+        assert_string_equal(why, "NVML has not been asked since it began: ask again");
         arena.executor = facts.executor = 0; /* there is none */
         assert_false(pw_gpu_beside(&facts, &arena, &bytes, &why));
+        assert_string_equal(why, "it is not there: the state in pathways devices says how far it is");
 }
 
 int main(void)

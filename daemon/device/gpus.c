@@ -223,6 +223,8 @@ const struct pw_gpu_facts *pw_gpus_peek(const struct pw_gpus *gpus, uint32_t dev
         return gpus && gpus->facts[device].read_us ? &gpus->facts[device] : NULL;
 }
 
+const char *pw_gpus_silence(const struct pw_gpus *gpus) { return gpus->said[0] ? gpus->said : "NVML has not answered yet"; }
+
 /* --- begin and end ---------------------------------------------------------------------------------------------------------- */
 
 static enum pw_status make_room(struct pw_gpus *gpus, const struct pw_settings *settings, struct pw_error *ret_err)

@@ -43,6 +43,8 @@ void pw_gpus_executor(struct pw_gpus *gpus, uint32_t device, pid_t executor);
 void pw_gpus_ask(struct pw_gpus *gpus, uint64_t now_us);
 /* What was last known of device `device`, until the next turn of the loop; NULL: nothing, or it is no GPU. Accepts NULL. */
 const struct pw_gpu_facts *pw_gpus_peek(const struct pw_gpus *gpus, uint32_t device);
+/* Why nothing is known, where nothing is; until the next turn of the loop. */
+const char *pw_gpus_silence(const struct pw_gpus *gpus);
 /* A thread that the driver holds is left behind.   Blocks: 200 ms at most. Accepts NULL. */
 void pw_gpus_free(struct pw_gpus *gpus);
 

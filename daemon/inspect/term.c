@@ -6,6 +6,7 @@
 #include "daemon/device/beside.h"
 #include "daemon/memory/overhead.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,10 +27,23 @@ bool pw_term_beside(const struct pw_daemon *daemon, uint32_t device, uint64_t *r
         const struct pw_child *child = &daemon->children.all[device];
         struct pw_gpu_arena arena = { .executor = child->state == PW_CHILD_READY ? child->pid : 0,
                                       .bytes = daemon->settings.device_memory };
+        const struct pw_gpu_facts *facts = pw_gpus_peek(daemon->gpus, device);
 
         *ret_why = NULL;
-        return !strcmp(daemon->settings.kinds.of[device].name, "cuda") &&
-               pw_gpu_beside(pw_gpus_peek(daemon->gpus, device), &arena, ret_bytes, ret_why);
+        if (strcmp(daemon->settings.kinds.of[device].name, "cuda"))
+                return false;
+        *ret_why = facts ? NULL : pw_gpus_silence(daemon->gpus);
+        return facts && pw_gpu_beside(facts, &arena, ret_bytes, ret_why);
+}
+
+/* What is known of it is as old as what the driver said last: where that does not answer, it is told how old. */
+static void about_beside(const struct pw_gpu_facts *facts, char *about, size_t about_bytes)
+{
+        uint64_t age_us = pw_now_us() - facts->read_us;
+        int length = snprintf(about, about_bytes, "context, code and communicators of its executor, and rounding");
+
+        if (age_us > 2 * PW_GPUS_FRESH_US)
+                snprintf(about + length, about_bytes - (size_t)length, "; as NVML said %" PRIu64 " s ago", age_us / 1000000);
 }
 
 /* Of GPUs what the executor takes besides counts: as capacity, for it is memory of the device, and as overhead. */
@@ -41,10 +55,10 @@ static void device_terms(void *context, const struct pw_device_row *row)
         bool is_known = pw_term_beside(teller->daemon, row->device, &beside, &why);
         uint64_t capacity = row->capacity + beside, overhead = row->overhead + beside;
         uint64_t known = row->free + row->used_results + row->used_blocks + row->letting_go + overhead;
-        char memory[32], about[200] = "rounding";
+        char memory[32], about[80 + sizeof(struct pw_error)] = "rounding";
 
         if (is_known)
-                snprintf(about, sizeof about, "context, code and communicators of its executor, and rounding");
+                about_beside(pw_gpus_peek(teller->daemon->gpus, row->device), about, sizeof about);
         else if (why)
                 snprintf(about, sizeof about, "rounding; not known: context, code and communicators, as %s", why);
         snprintf(memory, sizeof memory, "h%u:%u", teller->daemon->host, row->device);

@@ -120,6 +120,13 @@ static void a_quota_for_nobody(void **state)
         it_refuses_to_start(host, IT_ARGS("--config", path), "pathways.conf|no regular file");
 }
 
+/* A program that is no executor, or one that always ends: nobody would ever be served. */
+static void no_executor(void **state)
+{
+        it_refuses_to_start(*state, IT_ARGS("--executor", "/bin/false", IT_SMALL),
+                            "its process ended 5 times before it was ready, at last with: exit status 1");
+}
+
 /* --- what a process begins with --------------------------------------------------------------------------------------- */
 
 /* pathwaysd itself, started with `begin` done before, until its socket answers; it says what it says to nobody. */
@@ -325,6 +332,7 @@ int main(void)
                 IT_FOLDER_TEST(a_config_file),
                 IT_FOLDER_TEST(options_that_cannot_be), IT_FOLDER_TEST(a_quota_for_nobody),
                 IT_FOLDER_TEST(standard_error_closed), IT_FOLDER_TEST(files_that_may_not_grow),
+                IT_FOLDER_TEST(no_executor),
                 IT_FOLDER_TEST(less_memory_than_asked),
                 IT_FOLDER_TEST(a_file_that_is_not_a_module),
         };

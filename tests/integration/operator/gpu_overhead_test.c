@@ -214,7 +214,33 @@ static void what_is_not_known(void **state)
                 expect_unknown(state, COUNTED, silent[i], "its driver does not say what a process has");
         expect_unknown(state, "account = 1\ncontext = 9000000\n", "", "its driver may count the memory for rooms");
         expect_unknown(state, "", "", "its executor is not among the processes that its driver lists");
-        expect_unknown(state, COUNTED, "hang = nvmlInit_v2\n", "NVML has said nothing of it yet, or is not there");
+        expect_unknown(state, COUNTED, "hang = nvmlInit_v2\n", "NVML has not answered yet");
+}
+
+/* A driver that does not answer any more: what it said before is known, and how old it is. */
+static void it_is_of_then(void **state)
+{
+        struct it_host *host = begin(state, COUNTED, "");
+
+        until_overhead(host, CONTEXT, ARENA, KNOWN ", and rounding");
+        say("hang = nvmlDeviceGetMemoryInfo\n");
+        until_overhead(host, CONTEXT, ARENA, KNOWN ", and rounding; as NVML said ");
+        end_but_the_folder(host);
+        it_gpus_done(&nccl_gpus);
+}
+
+/* Nothing to ask: which library could not be opened. */
+static void nothing_to_ask(void **state)
+{
+        struct it_host *host = *state;
+
+        it_gpus_init(&nccl_gpus, "");
+        it_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", nccl_gpus.driver, "--nvml", "/nowhere/libnvidia-ml.so.1",
+                               "--no-nccl", "--host-memory", "64MiB", "--device-memory", "8MiB"));
+        host->session = it_connect(host);
+        until_overhead(host, 0, 0, "not known: context, code and communicators, as no NVML: /nowhere/libnvidia-ml.so.1: ");
+        end_but_the_folder(host);
+        it_gpus_done(&nccl_gpus);
 }
 
 static void it_is_shown(void **state)
@@ -251,6 +277,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 IT_FOLDER_TEST(communicators_come_and_go), IT_FOLDER_TEST(the_next_executor_has_as_much),
                 IT_FOLDER_TEST(what_is_not_known),         IT_FOLDER_TEST(it_is_shown),
+                IT_FOLDER_TEST(it_is_of_then),             IT_FOLDER_TEST(nothing_to_ask),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
