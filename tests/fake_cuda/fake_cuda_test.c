@@ -41,13 +41,13 @@ static void opens_old(struct fake *fake)
         struct pw_error err;
 
         assert_int_equal(pw_cuda_driver_open(fake->library, &driver, &err), PW_SYSTEM);
-        assert_string_equal(err.text, "the version of the CUDA driver: an error of the fake (CUDA_ERROR_STUB_LIBRARY, 34)");
+        assert_string_equal(err.text, "the version of the CUDA driver: an error of the fake (CUDA_ERROR_OPERATING_SYSTEM, 304)");
 }
 
 static void test_open_fails(void **state)
 {
         (void)state;
-        fake_try_bare("fail = cuDriverGetVersion@2=34\n", opens_old);
+        fake_try_bare("fail = cuDriverGetVersion@2=304\n", opens_old);
         fake_dies("driver = 11080\n", opens, SIGABRT,
                   "driver too old: has CUDA 11.8, needs 12.0: install a newer NVIDIA driver");
 }

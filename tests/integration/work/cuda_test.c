@@ -213,6 +213,7 @@ static void hosts_without(void **state)
                 { "cuda:1", "driver = 11000\n", "too old|11.0|12.0" },
                 { "cuda:1", "capacity = 4194304\n", "h0:0: GPU 0 has too little free memory: 8 MiB|of 4 MiB 2 MiB are free" },
                 { "cuda@2", "arch = 70\n", "h0:0: GPU 2 is too old: of architecture sm_70, needs sm_75" },
+                { "cuda:1", "fail = cuDriverGetVersion@1=34\n", "libcuda.so.1: is the toolkit's, to link with|--cuda-driver" },
                 { "cuda:1", "fail = cuInit@1=100\n", "h0:0: the CUDA driver finds no GPU|/dev/nvidia*" },
                 { "cuda:1", "fail = cuMemHostAlloc@1=2\n", "h0:0: pinned memory of the host: |OUT_OF_MEMORY" },
                 { "cuda:1", "fail = cuMemHostAlloc@2=2\n", "h0:0: pinned memory of the host: |OUT_OF_MEMORY" },
