@@ -74,7 +74,7 @@ static void run(struct it_host *host)
         }
         printf("many_runs: beside %u runs that wait, and listings of them, a fence took %lld us at most\n", count,
                (long long)longest_us);
-        if (!getenv("PW_ATTACK_SOCKET")) { /* all of them, while others come and go */
+        if (!attack_is_shared()) { /* all of them, while others come and go */
                 struct pw_listing *runs = it_list(host->session, "runs", NULL);
 
                 assert_true(it_rows(runs) >= count);

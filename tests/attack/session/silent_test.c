@@ -3,7 +3,6 @@
 #include "tests/attack/attack.h"
 #include "tests/integration/raw.h"
 
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -57,7 +56,7 @@ static int run_main(void)
 {
         struct rlimit limit = { 1024, 1024 };
 
-        if (!getenv("PW_ATTACK_SOCKET") && setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        if (!attack_is_shared() && setrlimit(RLIMIT_NOFILE, &limit) < 0)
                 return 1;
         return attack_main(&(struct attack){ .name = "silent",
                                              .rule = "10 s for Hello, a bound of those that did not say it, tenants end, a "

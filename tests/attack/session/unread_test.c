@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -93,7 +92,7 @@ static void look(struct pw_session *session)
 /* As many lookups of a name that is not there as the daemon hears of each session. Returns when it hears none. */
 static void leave_small_unread(const struct it_host *host, struct pw_session *session)
 {
-        const uint32_t count = getenv("PW_ATTACK_SOCKET") ? 4 : SMALL;
+        const uint32_t count = attack_is_shared() ? 4 : SMALL;
         Pathways__Wire__Request request = PATHWAYS__WIRE__REQUEST__INIT;
         Pathways__Wire__NameLookup lookup = PATHWAYS__WIRE__NAME_LOOKUP__INIT;
         uint8_t frames[64 * 512], frame[512];
@@ -175,7 +174,7 @@ static uint64_t most_kept(struct pw_session *session)
 static void run(struct it_host *host)
 {
         int go_on[2] = { -1, -1 };
-        struct attacked attacked = { host, (uint32_t)it_environment("PW_UNREAD", getenv("PW_ATTACK_SOCKET") ? 2 : SESSIONS),
+        struct attacked attacked = { host, (uint32_t)it_environment("PW_UNREAD", attack_is_shared() ? 2 : SESSIONS),
                                      pipe(go_on) ? -1 : go_on[0] };
         uint64_t before = attack_private_bytes(host->pid), after;
         struct it_child child = attack_fork(ATTACK_USER, ask_and_read_nothing, &attacked);
@@ -185,12 +184,12 @@ static void run(struct it_host *host)
         assert_true(it_listed(host->session, "status", "host") >= 0);
         after = attack_private_bytes(host->pid);
         printf("unread: the daemon has %llu MiB more\n", (unsigned long long)((after - before) / PW_MIB));
-        if (!getenv("PW_ATTACK_SOCKET"))
+        if (!attack_is_shared())
                 assert_true(after < before + KEPT_MAX_BYTES);
         assert_int_equal(write(go_on[1], "g", 1), 1);
         it_read(&child, &byte, 1);
         printf("unread: with small ones %llu MiB are kept of a tenant\n", (unsigned long long)(most_kept(host->session) / PW_MIB));
-        if (!getenv("PW_ATTACK_SOCKET"))
+        if (!attack_is_shared())
                 assert_true(most_kept(host->session) < UNREAD_BYTES);
         it_reap(&child, SIGKILL);
 }
