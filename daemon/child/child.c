@@ -7,6 +7,7 @@
 #include "daemon/child/arena.h"
 #include "daemon/child/child_board.h"
 #include "daemon/child/child_end.h"
+#include "daemon/child/limit.h"
 #include "daemon/child/spawn.h"
 #include "daemon/device/gpus.h"
 
@@ -21,7 +22,6 @@
 #define BACKOFF_MAX_US 5000000u
 #define STOP_MS 2000
 #define BEGINNINGS 5u /* of a child, in vain, until a daemon that starts is given up: within a second or two */
-#define LOOKS_PER_LIMIT 16u
 
 static void on_exited(evutil_socket_t fd, short what, void *context);
 
@@ -104,6 +104,7 @@ static enum pw_status start(struct pw_child *child, struct pw_error *ret_err)
         child->started_us = pw_now_us();
         child->done_at_start = child->board ? atomic_load(&child->board->done.count) : 0;
         child->kill_reason[0] = 0;
+        child->kill_seq = child->give_up_seq = 0;
         child->exited = event_new(daemon->loop.base, child->pidfd, EV_READ, on_exited, child);
         if (child->exited && event_add(child->exited, NULL) == 0) {
                 status = daemon->children.calls->connect(daemon, spawned.socket, spawned.pid, ret_err);
@@ -172,7 +173,7 @@ static void start_due(struct pw_daemon *daemon, uint64_t now_us)
 
 static void executor_down(struct pw_child *child, enum pw_status status)
 {
-        pw_child_board_down(child, status, child->ended_how);
+        pw_child_board_down(child, status);
         child->daemon->children.calls->executor_down(child->daemon, child->number);
 }
 
@@ -365,104 +366,19 @@ void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status sta
         kill(child->pid, SIGKILL);
 }
 
-void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
-{
-        const struct pw_child *child = &daemon->children.all[device];
-
-        if (child->state == PW_CHILD_READY && atomic_load(&child->board->running) == seq &&
-            atomic_load(&child->board->done.seq) < seq)
-                pw_child_kill(daemon, device, status, why);
-}
-
 uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device)
 {
         return daemon->children.all[device].island;
 }
 
-/* The limit of a function: its call's, but no more than what the operator gives each. 0: none. */
-static uint64_t limit_of(const struct pw_daemon *daemon, const struct pw_image_node *node)
+uint64_t pw_children_next_us(const struct pw_daemon *daemon)
 {
-        uint64_t most_us = daemon->settings.function_limit_us;
-
-        return !node->time_limit_us ? most_us : most_us ? pw_min_u64(node->time_limit_us, most_us) : node->time_limit_us;
-}
-
-/* When the function that a device is in must be over; UINT64_MAX: it is in none with a limit. */
-static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *child)
-{
-        uint64_t since_ns = atomic_load(&child->board->running_since_ns), run, limit;
-        const struct pw_image_node *node;
-        const char *name;
-
-        if (child->state != PW_CHILD_READY || !since_ns || child->kill_reason[0])
-                return UINT64_MAX;
-        if (!pw_child_gang(daemon, child->number, atomic_load(&child->board->running), &node, &name, &run) ||
-            !limit_of(daemon, node))
-                return UINT64_MAX;
-        /* Each of those that end together has its time. */
-        limit = pw_min_u64(limit_of(daemon, node), UINT64_MAX / PW_TOGETHER_MOST) *
-                pw_min_u64(pw_max_u64(atomic_load(&child->board->running_together), 1), PW_TOGETHER_MOST);
-        return since_ns / 1000 + pw_min_u64(limit, UINT64_MAX - since_ns / 1000);
-}
-
-uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint64_t *ret_limit_us)
-{
-        const struct pw_child *child = &daemon->children.all[device];
-        uint64_t over_us = limit_us(daemon, child), run;
-        const struct pw_image_node *node;
-        const char *name;
-
-        if (over_us < UINT64_MAX && !pw_child_gang(daemon, device, atomic_load(&child->board->running), &node, &name, &run))
-                return UINT64_MAX;
-        if (over_us < UINT64_MAX)
-                *ret_limit_us = limit_of(daemon, node);
-        return over_us;
-}
-
-/* The limit that all functions have is looked at some times in its length: that costs nothing, and it is known about. */
-static uint64_t look_us(const struct pw_daemon *daemon)
-{
-        uint64_t most_us = daemon->settings.function_limit_us;
-
-        return most_us ? daemon->children.looked_us + most_us / LOOKS_PER_LIMIT + 1 : UINT64_MAX;
-}
-
-/* A function may have started since the last look, so while runs with limits are in flight the look comes once per limit. */
-static uint64_t next_look_us(const struct pw_daemon *daemon)
-{
-        uint64_t next_us = look_us(daemon), shortest_us = daemon->children.shortest_limit_us;
-
-        if (!daemon->counters.runs_in_flight)
-                return UINT64_MAX;
-        if (!shortest_us)
-                return next_us;
-        for (uint32_t i = 0; i < daemon->device_count; i++)
-                next_us = pw_min_u64(next_us, limit_us(daemon, &daemon->children.all[i]));
-        return pw_min_u64(next_us, pw_now_us() + shortest_us);
-}
-
-uint64_t pw_children_next_us(const struct pw_daemon *daemon) { return pw_min_u64(daemon->children.start_us, next_look_us(daemon)); }
-
-static void look_at_functions(struct pw_daemon *daemon, uint64_t now_us)
-{
-        if (!daemon->counters.runs_in_flight || (!daemon->children.shortest_limit_us && look_us(daemon) > now_us))
-                return;
-        daemon->children.looked_us = now_us;
-        for (uint32_t i = 0; i < daemon->device_count; i++) {
-                char why[100], limit[16];
-                struct pw_child_order order;
-                uint64_t now_in = atomic_load(&daemon->children.all[i].board->running);
-
-                if (limit_us(daemon, &daemon->children.all[i]) > now_us || !pw_child_order(daemon, i, now_in, &order))
-                        continue;
-                snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(limit_of(daemon, order.node), limit));
-                pw_child_kill(daemon, i, PW_TIME_LIMIT, why);
-        }
+        return pw_min_u64(daemon->children.start_us, pw_limits_next_us(daemon));
 }
 
 void pw_children_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         if (daemon->children.start_us <= now_us)
                 start_due(daemon, now_us);
-        look_at_functions(daemon, now_us);
+        pw_limits_tick(daemon, now_us);
 }

@@ -31,6 +31,10 @@ struct pw_child {
         char ended_how[160], ended_in[300]; /* the last one: "SIGSEGV", and the function that it was in; empty: none */
         uint64_t ended_run;         /* of that function */
         enum pw_status kill_status;
+        uint64_t kill_seq;          /* the gang that is why, 0: none is; */
+        uint64_t ended_seq;         /* that which the last one ended in, 0: none */
+        uint64_t give_up_seq, give_up_us; /* the joint that it was told to give up, and by when it must have */
+        enum pw_status give_up_status;
         /* executors */
         struct pw_child_arena { int mailbox, theirs, fd; } arena; /* arena.c; -1: none */
         char device_name[64];       /* as its driver calls it; "": it has none */
@@ -79,7 +83,8 @@ void pw_child_wants(struct pw_daemon *daemon, uint32_t device);
 void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment);
 /* What its device is in fails with `status` and the text `why`. */
 void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why);
-/* The same if it is still in gang `seq`. */
+/* The same if it is in gang `seq`. A joint that all have come to is given up, and what its process else has of the device stays;
+ * it is killed if it has not done so in two seconds. */
 void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why);
 uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device);
 /* What an executor's Welcome hands over, in the order that pathways.proto names. Returns how many; they stay the daemon's. */

@@ -96,11 +96,24 @@ void pw_child_boards_done(struct pw_daemon *daemon)
         pw_close_fd(&children->bells_fd);
 }
 
-void pw_child_board_down(struct pw_child *child, enum pw_status status, const char *how)
+/* It ended in a gang behind the one that the device did: that one is not to blame, and is lost. */
+static void blame(const struct pw_child *child, uint64_t running, enum pw_status *status, char how[200])
+{
+        if (!running || !child->ended_seq || child->ended_seq == running)
+                return;
+        snprintf(how, 200, "by what was launched behind it: %s", child->ended_how); /* which may be another tenant's */
+        *status = PW_DEVICE_LOST;
+}
+
+void pw_child_board_down(struct pw_child *child, enum pw_status status)
 {
         struct pw_daemon *daemon = child->daemon;
         uint64_t running = atomic_load(&child->board->running);
+        char how[200];
 
+        snprintf(how, sizeof how, "%s", child->ended_how);
+        blame(child, running, &status, how);
+        atomic_store(&child->board->launching, 0);
         pw_boards_poll(daemon->boards, daemon->scheduler, pw_now_us());
         pw_boards_settle(daemon->boards, daemon->scheduler, child->number);
         pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());

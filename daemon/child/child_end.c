@@ -40,16 +40,30 @@ static void say_how(const struct pw_child *child, const siginfo_t *info, char *t
                 snprintf(text, bytes, "SIG%s", sigabbrev_np(info->si_status) ? sigabbrev_np(info->si_status) : "?");
 }
 
+/* What it was killed for; what the device says is of the gang that it does; else one that launches its work behind that is first
+ * to be blamed. */
+static uint64_t ended_in(const struct pw_child *child, const siginfo_t *info)
+{
+        bool by_device = info->si_code == CLD_EXITED && (info->si_status == PW_EXIT_DEVICE || info->si_status == PW_EXIT_OVERRUN);
+        uint64_t seq = child->kill_seq;
+
+        if (!child->board)
+                return 0;
+        if (!seq && !by_device && !child->kill_reason[0])
+                seq = atomic_load(&child->board->launching);
+        seq = seq ? seq : atomic_load(&child->board->running);
+        return seq > atomic_load(&child->board->done.seq) ? seq : 0;
+}
+
 void pw_child_end_note(struct pw_child *child, const siginfo_t *info)
 {
-        uint64_t running = child->board ? atomic_load(&child->board->running) : 0;
         const struct pw_image_node *node;
         const char *name;
 
         say_how(child, info, child->ended_how, sizeof child->ended_how);
         child->ended_in[0] = 0;
-        if (running && running > atomic_load(&child->board->done.seq) &&
-            pw_child_gang(child->daemon, child->number, running, &node, &name, &child->ended_run))
+        child->ended_seq = ended_in(child, info);
+        if (child->ended_seq && pw_child_gang(child->daemon, child->number, child->ended_seq, &node, &name, &child->ended_run))
                 snprintf(child->ended_in, sizeof child->ended_in, "%s", name);
 }
 

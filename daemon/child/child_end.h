@@ -9,7 +9,7 @@
 
 /* It ended itself, because a function wrote past its output. */
 bool pw_child_overran(const siginfo_t *info);
-/* Set ended_how, ended_in and ended_run: how it ended, and what it was in, if that was a gang. */
+/* Set ended_how, ended_in, ended_seq and ended_run: how it ended, and what it was in, if that was a gang. */
 void pw_child_end_note(struct pw_child *child, const siginfo_t *info);
 void pw_child_end_log(const struct pw_child *child);
 /* "device h0:2", "describer" */

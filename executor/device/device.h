@@ -60,6 +60,9 @@ struct pw_device_call {
         struct pw_guard guard;        /* is set behind its rooms as the function begins, and looked at when it has ended */
         /* Asked as the function begins, by a device that can ask then: false, it is not run, and ends with PW_OK. NULL: it is. */
         bool (*may_run)(const struct pw_device_call *call);
+        /* Told where a function begins and ends to launch, behind what the device has yet to do: it may take long, or for ever, or
+         * end the process. NULL: nobody is. */
+        void (*launches)(const struct pw_device_call *call, bool begins);
 };
 
 /* Rooms that the call writes: those of its outputs and, behind them in the task's outputs and in `rests`, its scratch memory. */

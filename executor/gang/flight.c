@@ -61,6 +61,20 @@ static bool may_run(const struct pw_device_call *call)
         return fault_of(pw_container_of(call, const struct pw_flight, call)).status == PW_OK;
 }
 
+/* Its limit counts from here, though what is ahead of it may not be done. */
+static void launches(const struct pw_device_call *call, bool begins)
+{
+        const struct pw_flight *flight = pw_container_of(call, const struct pw_flight, call);
+        struct pw_device_board *board = flight->gang.launch->own;
+
+        if (begins) {
+                atomic_store_explicit(&board->launching_since_ns, pw_launch_clock_ns(), memory_order_relaxed);
+                atomic_store_explicit(&board->launching, flight->gang.seq, memory_order_release);
+                return;
+        }
+        atomic_store_explicit(&board->launching, 0, memory_order_release);
+}
+
 /* --- the end ----------------------------------------------------------------------------------------------------------------- */
 
 /* The first of them is what the device does from now on. */
@@ -224,6 +238,7 @@ static void fill(struct pw_flight *flight, const struct pw_exec_gang *gang)
         memcpy(flight->values + inputs, node->output_values, outputs * sizeof *flight->values);
         flight->call = pw_gang_call_make(gang, &flight->task);
         flight->call.may_run = may_run;
+        flight->call.launches = launches;
         for (uint32_t i = 0; i < inputs; i++)
                 flight->heads[i] = pw_run_room(gang->view, &node->inputs[i]).head;
         for (uint32_t i = 0; i < outputs; i++)

@@ -223,6 +223,32 @@ static bool is_first(struct pw_launch *launch)
         return !launch->flights->count;
 }
 
+static bool all_have_come(const struct pw_exec_gang *gang, const struct pw_joint *joint)
+{
+        for (uint32_t i = 0; i < joint->rank_count; i++) {
+                const struct pw_device_board *board = gang->launch->given.boards[joint->devices[i]];
+                if (i != joint->rank && pw_wait_load(&board->running) < gang->seq && pw_wait_load(&board->done.seq) < gang->seq)
+                        return false;
+        }
+        return true;
+}
+
+/* It takes longer than it may, as the daemon says, who counts from when all had come. */
+static bool must_give_up(const struct pw_exec_gang *gang, struct pw_room_head *ret_fault)
+{
+        const struct pw_launch *launch = gang->launch;
+        const _Atomic uint64_t *seq = &launch->board->give_up[launch->given.device].seq;
+        enum pw_status status;
+
+        if (pw_wait_load(seq) != gang->seq)
+                return false;
+        status = pw_gang_status(atomic_load(&launch->board->give_up[launch->given.device].status));
+        *ret_fault = pw_gang_cause(gang, status, status == PW_TIME_LIMIT ?
+                                                         "what devices do together took longer than a function may" :
+                                                         "what devices do together was not over when its run had to be");
+        return true;
+}
+
 /* It was begun, behind what was launched before; nothing is launched behind it, for its abort would wait for that. Members are
  * looked for once it is what the device does. */
 static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_joint *joint)
@@ -230,7 +256,7 @@ static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_join
         struct pw_launch *launch = gang->launch;
         uint64_t since_ns = pw_launch_clock_ns(), done_ns = 0;
         struct pw_room_head fault = pw_gang_fault(gang, PW_OK);
-        bool was_first = false;
+        bool was_first = false, counts = false;
         struct pw_error err;
 
         launch->now_ns = 0;
@@ -242,6 +268,10 @@ static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_join
                 if (first && !was_first)
                         pw_launch_begins(launch, gang->seq, since_ns = now_ns);
                 was_first = first;
+                if (first && !counts && all_have_come(gang, joint)) {
+                        counts = true;
+                        atomic_store_explicit(&launch->own->running_since_ns, now_ns, memory_order_release);
+                }
                 status = launch->given.collective->poll(launch->given.joints, &err);
                 if (launch->given.collective->has_launched(launch->given.joints))
                         atomic_store_explicit(&launch->own->joint.launched, gang->seq, memory_order_relaxed);
@@ -251,7 +281,7 @@ static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_join
                         return fault;
                 if (first || status != PW_NOT_READY)
                         fault = look_around(gang, joint, now_ns, &done_ns);
-                if (fault.status != PW_OK)
+                if (fault.status != PW_OK || must_give_up(gang, &fault))
                         return fault;
                 if (status != PW_NOT_READY)
                         return pw_gang_cause(gang, status, err.text);
@@ -305,6 +335,7 @@ struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang)
         outcome = begin(gang, &joint);
         if (outcome.status == PW_OK)
                 outcome = await(gang, &joint);
+        atomic_store_explicit(&gang->launch->own->running_since_ns, 0, memory_order_release);
         if (outcome.status != PW_OK) {
                 pw_gang_mark(gang, &gang->launch->own->joint.broken, &outcome);
                 pw_flights_settle(gang);

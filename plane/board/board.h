@@ -119,6 +119,8 @@ struct pw_island_board {
         _Alignas(64) _Atomic uint64_t fetches[PW_DEVICES_MAX];
         /* Counts up when pages are to be given back that the device's executor may have pinned: it asks which. Written likewise. */
         _Alignas(64) _Atomic uint64_t leaving[PW_DEVICES_MAX];
+        /* The joint that the device is in is to be given up, with this status: it takes longer than it may. Written likewise. */
+        struct { _Alignas(64) _Atomic uint64_t seq; _Atomic uint32_t status; } give_up[PW_DEVICES_MAX];
         _Alignas(64) struct pw_order log[PW_ORDER_LOG];
         _Alignas(4096) uint8_t arena[];
 };
@@ -181,8 +183,9 @@ struct pw_device_board {
                 _Atomic uint64_t at_ns;          /* when by the device's clock seq became so, or later */
         } done;
         _Alignas(64) _Atomic uint64_t running;   /* seq of the gang being run (its function or its wait), 0: none */
-        _Atomic uint64_t running_since_ns;       /* of functions, about; 0: not in one */
+        _Atomic uint64_t running_since_ns;       /* of functions, about, and of joints, from when all have come; 0: not in one */
         _Atomic uint64_t running_together;       /* so many functions may end with that one, itself among them */
+        _Atomic uint64_t launching, launching_since_ns; /* seq of a gang whose function launches its work; 0: none does */
         _Atomic uint64_t started_ns;             /* when it began with `running`, for listings */
         _Atomic uint64_t busy_ns;                /* in gangs, their waits included */
         /* Daemon, after a process of this device ended in gang `seq`: the next one comes to that gang first, runs nothing of it,

@@ -164,8 +164,8 @@ enum pw_status pw_host_cancel(struct pw_host_run *run, const struct pw_core_mess
         return PW_OK;
 }
 
-/* Is the device at a function of the run? Then that gang is *ret_seq. */
-static bool is_in_function(const struct pw_host_run *run, const struct pw_device *device, uint64_t *ret_seq)
+/* Is the device at a function of the run, or at what devices may do together? Then that gang is *ret_seq. */
+static bool may_be_long(const struct pw_host_run *run, const struct pw_device *device, uint64_t *ret_seq)
 {
         const struct pw_ordered *at;
         uint64_t seq = pw_device_oldest(device);
@@ -175,7 +175,7 @@ static bool is_in_function(const struct pw_host_run *run, const struct pw_device
         at = &run->program->scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
         *ret_seq = seq;
         return at->fragment->run == run &&
-               pw_program_node(run->program, at->fragment->plan->gangs[at->gang].node)->kind == PW_NODE_CALL;
+               pw_program_node(run->program, at->fragment->plan->gangs[at->gang].node)->kind != PW_NODE_LOAD;
 }
 
 enum pw_status pw_host_expire(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
@@ -191,7 +191,7 @@ enum pw_status pw_host_expire(struct pw_host_run *run, const struct pw_core_mess
         for (uint32_t i = 0; i < run->program->device_count; i++) {
                 struct pw_device *device = run->program->devices[i].device;
                 struct pw_action *action;
-                if (!is_in_function(run, device, &seq))
+                if (!may_be_long(run, device, &seq))
                         continue;
                 action = pw_action_add(scheduler, PW_ACT_END_MEMBER);
                 action->device = device->number;

@@ -13,10 +13,16 @@ void fake_delay(struct ncclComm *comm)
 {
         uint64_t mean_us = fake_conf()->delay_us;
         uint64_t us = mean_us ? (uint64_t)rand_r(&comm->random) % (2 * mean_us + 1) : 0;
-        struct timespec time = { .tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000) };
+        struct timespec now;
+        uint64_t now_us, until_us = 0;
 
-        if (us)
-                clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+        for (; us && !comm->is_aborted; fake_nap()) {
+                clock_gettime(CLOCK_MONOTONIC, &now);
+                now_us = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+                until_us = until_us ? until_us : now_us + us;
+                if (now_us >= until_us)
+                        return;
+        }
 }
 
 bool fake_thread_start(void *(*run)(void *argument), void *argument)

@@ -148,7 +148,7 @@ void fake_nap(void);
 /* comm.c */
 /* Counts the call; errors are those of the configuration, and of a communicator that is not ready. */
 enum pw_nccl_result fake_enter_comm(enum fake_call call, struct ncclComm *comm);
-void fake_delay(struct ncclComm *comm);
+void fake_delay(struct ncclComm *comm); /* an abort ends it */
 /* Under fake_lock. An error stays. */
 void fake_state_set(struct ncclComm *comm, enum pw_nccl_result state);
 bool fake_thread_start(void *(*run)(void *argument), void *argument);

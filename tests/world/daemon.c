@@ -1,6 +1,7 @@
 /* The daemon of the world: what scheduler and store want done, its turn; notes what comes of results, and what must. */
 #include "tests/world/client/claim.h"
 #include "tests/world/client/store.h"
+#include "tests/world/executor/gang.h"
 
 #include "base/memory.h"
 #include "scheduler/state.h"
@@ -209,10 +210,12 @@ static void place_image(struct world *world, struct pw_program_row *row)
 static void end_member(void *context, uint32_t device, uint64_t seq, enum pw_status status, const char *text)
 {
         struct world *world = context;
+        struct world_executor *self = &world->executors[device];
+        const struct pw_order *order = &world->boards[self->island]->log[seq % PW_ORDER_LOG];
 
         (void)status;
         (void)text;
-        if (atomic_load(&world->executors[device].board->running) == seq)
+        if (atomic_load(&self->board->running) == seq && world_gang_of(world, self, order, seq).node->kind == PW_NODE_CALL)
                 world->ending |= UINT64_C(1) << device;
 }
 

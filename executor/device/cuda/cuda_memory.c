@@ -34,6 +34,8 @@ static enum pw_status cuda_make(struct pw_exec_device *device, uint64_t bytes, i
         enum pw_cuda_result result;
         enum pw_status status;
 
+        if (bytes > UINT64_MAX - device->granularity)
+                return making_failed(device, bytes, PW_CUDA_OUT_OF_MEMORY, ret_err);
         bytes = pw_round_up(bytes, device->granularity);
         result = device->driver->cuMemCreate(&handle, bytes, &allocation, 0);
         if (result != PW_CUDA_SUCCESS)

@@ -34,6 +34,7 @@
 #include "program/lower/lower.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 #define DEVICE_BYTES PW_MIB
@@ -438,7 +439,8 @@ void fuzz_host_work(struct fuzz_host *host, uint32_t device)
 void fuzz_host_kill_device(struct fuzz_host *host, uint32_t device)
 {
         host->ending &= ~(UINT64_C(1) << device);
-        pw_child_board_down(&host->daemon.children.all[device], PW_CRASHED, "SIGKILL");
+        snprintf(host->daemon.children.all[device].ended_how, sizeof host->daemon.children.all[device].ended_how, "SIGKILL");
+        pw_child_board_down(&host->daemon.children.all[device], PW_CRASHED);
         pw_scheduler_device_up(host->daemon.scheduler, device, pw_now_us());
 }
 

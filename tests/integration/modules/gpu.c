@@ -6,9 +6,12 @@
  *   refuse  says that it failed, before any launch      lost     names a kernel that is not there
  *   empty   writes nothing                              ahead    code for a GPU that is yet to come
  *   newer   code of a compiler that is yet to come      moody   copies; shard 2: 7, never ends; 8, fault 1; 9, takes its time
- *   hostly  has no form for GPUs
+ *   hostly  has no form for GPUs                    stuck    never returns; its time limit is 300 ms
+ *   again   the same, from when a process calls it for the second time
  */
 #include "pathways_module.h"
+
+#include <unistd.h>
 
 static const char code[] =
 #include "tests/integration/modules/gpu.ptx.inc"
@@ -88,9 +91,21 @@ static enum pw_status empty(struct pw_task *task)
         return PW_OK;
 }
 
+static enum pw_status stuck(struct pw_task *task)
+{
+        (void)task;
+        while (pause() < 0) {
+        }
+        return PW_OK;
+}
+
+static uint32_t calls_of_again;
+
+static enum pw_status again(struct pw_task *task) { return calls_of_again++ ? stuck(task) : PW_OK; }
+
 #define ON_GPU(function, ...)                                                                                          \
         { .name = #function, .cuda = (function), .shape = pw_shape_as_input_0, .faults = faults, .fault_count = 2, __VA_ARGS__ }
 PW_MODULE_WITH("gpu", codes, ON_GPU(fault), ON_GPU(unnamed), ON_GPU(spill), ON_GPU(beyond), ON_GPU(trap),
                ON_GPU(hang, .time_limit_us = 300000), ON_GPU(refuse), ON_GPU(lost), ON_GPU(ahead), ON_GPU(newer), ON_GPU(empty),
-               ON_GPU(moody),
+               ON_GPU(moody), ON_GPU(stuck, .time_limit_us = 300000), ON_GPU(again, .time_limit_us = 300000),
                { .name = "hostly", .run = empty, .shape = pw_shape_as_input_0 });

@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct it_gpus gpus;
 
@@ -116,6 +118,7 @@ static void calls_that_go_wrong(void **state)
                   PW_BAD_MODULE },
                 { "gpu/trap", "gpu/trap|h0:0|LAUNCH_FAILED", PW_CRASHED },
                 { "gpu/hang", "gpu/hang|h0:0|300 ms", PW_TIME_LIMIT },
+                { "gpu/stuck", "gpu/stuck|h0:0|300 ms", PW_TIME_LIMIT },
         };
         struct it_host *host = begin(state, "cuda:1", "1", "trap = gpu_trap\nhang = gpu_hang\n");
         struct pw_slice *slice = slice_of(host, 1);
@@ -129,6 +132,68 @@ static void calls_that_go_wrong(void **state)
         }
         pw_slice_close(slice);
         end(host);
+}
+
+static struct pw_program *one_call(struct it_host *host, struct pw_slice *slice, const char *function, const uint64_t *param)
+{
+        struct pw_program *program = pw_program_new(host->session, function);
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(12), PW_BROADCAST, 0);
+
+        value = pw_call_with(program, slice, function, PW_ARGS(value), PW_BROADCAST,
+                             &(struct pw_call_params){ .params = param, .params_bytes = param ? sizeof *param : 0 });
+        pw_result(program, value);
+        it_ok(pw_compile(program, IT_ERR));
+        return program;
+}
+
+/* What does not return from its launch is to blame, and not what the device does ahead of it. */
+static void stuck_behind_another(void **state)
+{
+        struct it_host *host = begin(state, "cuda:1", "1", NULL);
+        struct pw_slice *slice = slice_of(host, 1);
+        struct pw_program *behind = one_call(host, slice, "gpu/again", NULL);
+        struct pw_program *ahead = one_call(host, slice, "pw/spin_us", &(uint64_t){ 1000000 });
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(12), 1), *first;
+
+        for (int i = 0; i < 2; i++) { /* each was called before */
+                first = it_run_1(i ? ahead : behind, input);
+                it_ok(pw_wait(&first, 1, 1, IT_LONG, NULL, IT_ERR));
+                pw_unref(first);
+        }
+        first = it_run_1(ahead, input);
+        struct pw_future *second = it_run_1(behind, input);
+        it_fails_with(first, PW_DEVICE_LOST, "h0:0|launched behind it|time limit of 300 ms");
+        it_ok(pw_wait(&second, 1, 1, IT_LONG, NULL, IT_ERR)); /* a new process calls it for the first time */
+        pw_unref(first);
+        pw_unref(second);
+        pw_unref(input);
+        pw_program_free(ahead);
+        pw_program_free(behind);
+        expect_alive(host, slice);
+        pw_slice_close(slice);
+        end(host);
+}
+
+/* Its start is over when it has to be, whatever the driver does. */
+static void a_driver_that_does_not_return(void **state)
+{
+        struct it_host *host = *state;
+        char path[200], said[600];
+        int ready, code = -1;
+
+        if (it_gpus_given())
+                it_skip("it takes a driver that does not return");
+        snprintf(path, sizeof path, "%s/libcuda.so.1", host->folder);
+        assert_int_equal(mkfifo(path, 0666), 0);
+        assert_int_equal(chmod(host->folder, 0711), 0);
+        assert_int_equal(chmod(path, 0666), 0);
+        ready = it_host_launch(host, IT_ARGS("--devices", "cuda:2", "--cuda-driver", path, "--device-memory", "0",
+                                             "--host-memory", "64MiB"));
+        while (access(host->log, R_OK) || !it_has_said(host, "drivers are asked what devices have"))
+                assert_int_equal(kill(host->pid, 0), 0);
+        assert_int_equal(kill(host->pid, SIGTERM), 0);
+        assert_false(it_host_await(host, ready, &code, said));
+        assert_int_equal(code, 0);
 }
 
 #define CHAIN 40u
@@ -339,7 +404,8 @@ static void more_than_there_is(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(calls_that_go_wrong), IT_FOLDER_TEST(chains),
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(stuck_behind_another), IT_FOLDER_TEST(a_driver_that_does_not_return),
+                IT_FOLDER_TEST(calls_that_go_wrong), IT_FOLDER_TEST(chains),
                                             IT_FOLDER_TEST(functions_without_a_form), IT_FOLDER_TEST(hosts_without),
                                             IT_FOLDER_TEST(a_gpu_that_is_away),
                                             IT_FOLDER_TEST(as_much_as_there_is), IT_FOLDER_TEST(more_than_there_is) };

@@ -257,6 +257,33 @@ static void an_abort_that_hangs(void **state)
         nccl_scene_end(&scene);
 }
 
+/* A communicator that never comes: it is given up with all that it needs, and its devices are there for others, with what lies there. */
+static void does_not_end(void **state, const char *option, int64_t deadline_us, enum pw_status status, const char *texts)
+{
+        struct it_host *host = nccl_begin_with(state, "cuda:4", "delay_us = 600000000\n", NULL, option);
+        struct nccl_scene scene = nccl_scene_over(host, 4);
+        struct pw_program *other = it_one_node(host->session, scene.slice, "pw/nop", PW_DIMS(NCCL_ELEMENTS), NULL);
+        struct pw_future *before = it_run_1(other, scene.input), *result;
+        int64_t since_us = it_now_us();
+
+        it_ok(pw_run_with(scene.program, &scene.input, 1, &(struct pw_run_params){ .deadline_us = deadline_us }, &result, IT_ERR));
+        it_fails_with(result, status, texts);
+        pw_unref(result);
+        nccl_expect_sum(it_run_1(other, scene.input), 1);
+        it_within("others have the devices", since_us, 2 * IT_SECOND);
+        nccl_expect_sum(before, 1);
+        assert_int_equal(it_listed(host->session, "devices", "restarts"), 0);
+        pw_program_free(other);
+        nccl_scene_end(&scene);
+}
+
+static void over_the_limit(void **state)
+{
+        does_not_end(state, "--function-limit=300ms", 0, PW_TIME_LIMIT, "all-reduce|together took longer than a function may");
+}
+
+static void over_its_deadline(void **state) { does_not_end(state, NULL, 300000, PW_DEADLINE, "deadline"); }
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -265,6 +292,7 @@ int main(void)
                 IT_FOLDER_TEST(a_member_without_a_value),
                 IT_FOLDER_TEST(killed_in_it),     IT_FOLDER_TEST(killed_before_it_began),
                 IT_FOLDER_TEST(killed_as_they_meet), IT_FOLDER_TEST(an_abort_that_hangs), IT_FOLDER_TEST(why_it_waits),
+                IT_FOLDER_TEST(over_the_limit),   IT_FOLDER_TEST(over_its_deadline),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

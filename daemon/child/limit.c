@@ -1,0 +1,184 @@
+/* What takes too long: functions, whose process is killed, and joints, which are given up. */
+#include "daemon/child/limit.h"
+
+#include "base/memory.h"
+#include "base/size.h"
+#include "daemon/child/child.h"
+
+#include <stdio.h>
+
+#define LOOKS_PER_LIMIT 16u
+#define GIVE_UP_US 2000000u /* an executor aborts a joint within one, or ends */
+
+/* The limit of a function: its call's, but no more than what the operator gives each. 0: none. */
+static uint64_t limit_of(const struct pw_daemon *daemon, const struct pw_image_node *node)
+{
+        uint64_t most_us = daemon->settings.function_limit_us;
+
+        return !node->time_limit_us ? most_us : most_us ? pw_min_u64(node->time_limit_us, most_us) : node->time_limit_us;
+}
+
+/* What a device is in that must not take for ever; seq 0: nothing. Among them, what launches behind what the device does. */
+struct span { uint64_t seq, since_ns, together; };
+
+static struct span running(const struct pw_device_board *board)
+{
+        uint64_t since_ns = atomic_load(&board->running_since_ns);
+
+        return (struct span){ since_ns ? atomic_load(&board->running) : 0, since_ns, atomic_load(&board->running_together) };
+}
+
+static struct span launching(const struct pw_device_board *board)
+{
+        uint64_t seq = atomic_load(&board->launching);
+
+        return (struct span){ seq, atomic_load(&board->launching_since_ns), 1 };
+}
+
+/* When that must be over; UINT64_MAX: never. */
+static uint64_t span_over_us(const struct pw_daemon *daemon, const struct pw_child *child, const struct span *span)
+{
+        const struct pw_image_node *node;
+        const char *name;
+        uint64_t limit, run;
+
+        if (!span->seq || !pw_child_gang(daemon, child->number, span->seq, &node, &name, &run) || !limit_of(daemon, node))
+                return UINT64_MAX;
+        /* Each of those that end together has its time. */
+        limit = pw_min_u64(limit_of(daemon, node), UINT64_MAX / PW_TOGETHER_MOST) *
+                pw_min_u64(pw_max_u64(span->together, 1), PW_TOGETHER_MOST);
+        return span->since_ns / 1000 + pw_min_u64(limit, UINT64_MAX - span->since_ns / 1000);
+}
+
+/* When what a device is in must be over, and in which gang that is; UINT64_MAX: it is in nothing with a limit. */
+static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *child, uint64_t *ret_seq)
+{
+        struct span first, ahead;
+        uint64_t first_us, ahead_us;
+
+        if (child->state != PW_CHILD_READY || child->kill_reason[0])
+                return UINT64_MAX;
+        *ret_seq = child->give_up_seq;
+        if (child->give_up_seq && atomic_load(&child->board->running) == child->give_up_seq)
+                return child->give_up_us;
+        first = running(child->board);
+        ahead = launching(child->board);
+        first_us = span_over_us(daemon, child, &first);
+        ahead_us = span_over_us(daemon, child, &ahead);
+        *ret_seq = ahead_us < first_us ? ahead.seq : first.seq;
+        return pw_min_u64(first_us, ahead_us);
+}
+
+uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint64_t *ret_limit_us)
+{
+        const struct pw_child *child = &daemon->children.all[device];
+        uint64_t seq, over_us = limit_us(daemon, child, &seq), run;
+        const struct pw_image_node *node;
+        const char *name;
+
+        if (over_us < UINT64_MAX && !pw_child_gang(daemon, device, seq, &node, &name, &run))
+                return UINT64_MAX;
+        if (over_us < UINT64_MAX)
+                *ret_limit_us = limit_of(daemon, node);
+        return over_us;
+}
+
+/* All that take part are told: one whose thread does not come back from the library could not see that another gave up. */
+static void give_up(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status)
+{
+        struct pw_island_board *board = daemon->children.islands[daemon->children.all[device].island].board;
+
+        daemon->children.gave_up_us = pw_now_us() + GIVE_UP_US;
+        for (uint64_t rest = board->log[seq % PW_ORDER_LOG].members; rest; rest &= rest - 1) {
+                struct pw_child *child = &daemon->children.all[__builtin_ctzll(rest)];
+
+                if (child->state != PW_CHILD_READY || atomic_load(&child->board->running) != seq || child->give_up_seq == seq)
+                        continue;
+                child->give_up_seq = seq;
+                child->give_up_us = daemon->children.gave_up_us;
+                child->give_up_status = status;
+                atomic_store(&board->give_up[child->number].status, status);
+                atomic_store(&board->give_up[child->number].seq, seq);
+                pw_bells_ring_one(daemon->children.bells, child->number);
+        }
+}
+
+static void kill_in(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
+{
+        pw_child_kill(daemon, device, status, why);
+        daemon->children.all[device].kill_seq = seq;
+}
+
+void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
+{
+        const struct pw_child *child = &daemon->children.all[device];
+        struct pw_child_order order;
+
+        if (child->state != PW_CHILD_READY || atomic_load(&child->board->running) != seq ||
+            atomic_load(&child->board->done.seq) >= seq || !pw_child_order(daemon, device, seq, &order))
+                return;
+        if (order.node->kind != PW_NODE_TRANSFER)
+                kill_in(daemon, device, seq, status, why);
+        else if (atomic_load(&child->board->running_since_ns) && child->give_up_seq != seq)
+                give_up(daemon, device, seq, status);
+}
+
+/* The limit that all functions have is looked at some times in its length: that costs nothing, and it is known about. */
+static uint64_t look_us(const struct pw_daemon *daemon)
+{
+        uint64_t most_us = daemon->settings.function_limit_us;
+
+        return most_us ? daemon->children.looked_us + most_us / LOOKS_PER_LIMIT + 1 : UINT64_MAX;
+}
+
+/* A function may have started since the last look, so while runs with limits are in flight the look comes once per limit. */
+uint64_t pw_limits_next_us(const struct pw_daemon *daemon)
+{
+        uint64_t next_us = look_us(daemon), shortest_us = daemon->children.shortest_limit_us, seq;
+
+        if (daemon->children.gave_up_us)
+                next_us = pw_min_u64(next_us, daemon->children.gave_up_us);
+        if (!daemon->counters.runs_in_flight && !daemon->children.gave_up_us)
+                return UINT64_MAX;
+        if (!shortest_us)
+                return next_us;
+        for (uint32_t i = 0; i < daemon->device_count; i++)
+                next_us = pw_min_u64(next_us, limit_us(daemon, &daemon->children.all[i], &seq));
+        return pw_min_u64(next_us, pw_now_us() + shortest_us);
+}
+
+static void end_over(struct pw_daemon *daemon, struct pw_child *child, uint64_t seq)
+{
+        char why[100], limit[16];
+        struct pw_child_order order;
+
+        if (!pw_child_order(daemon, child->number, seq, &order))
+                return;
+        if (child->give_up_seq == seq) {
+                kill_in(daemon, child->number, seq, child->give_up_status, "it did not give up what devices do together");
+        } else if (order.node->kind == PW_NODE_TRANSFER) {
+                give_up(daemon, child->number, seq, PW_TIME_LIMIT);
+        } else {
+                snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(limit_of(daemon, order.node), limit));
+                kill_in(daemon, child->number, seq, PW_TIME_LIMIT, why);
+        }
+}
+
+void pw_limits_tick(struct pw_daemon *daemon, uint64_t now_us)
+{
+        bool gave_up = daemon->children.gave_up_us && daemon->children.gave_up_us <= now_us;
+        bool works = daemon->counters.runs_in_flight && (daemon->children.shortest_limit_us || look_us(daemon) <= now_us);
+
+        if (!gave_up && !works)
+                return;
+        if (gave_up)
+                daemon->children.gave_up_us = 0;
+        daemon->children.looked_us = now_us;
+        for (uint32_t i = 0; i < daemon->device_count; i++) {
+                struct pw_child *child = &daemon->children.all[i];
+                uint64_t seq;
+
+                if (limit_us(daemon, child, &seq) <= now_us)
+                        end_over(daemon, child, seq);
+        }
+}
