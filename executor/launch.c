@@ -166,8 +166,7 @@ static void run_gang(struct pw_launch *launch, const struct pw_order *order, uin
         pw_launch_ended(launch, &gang, &(struct pw_launch_span){ start_ns, launch->now_ns }, status);
 }
 
-/* What others wait for, who do not for all that is ordered: readers, and who has pages to give back. */
-static void serve(struct pw_launch *launch)
+void pw_launch_serve(struct pw_launch *launch)
 {
         if (pw_launch_has_fetches(launch))
                 pw_fetches_serve(launch);
@@ -202,7 +201,7 @@ uint32_t pw_launch_turn(struct pw_launch *launch)
 
         if (pw_launch_has_gone(launch))
                 let_go(launch);
-        serve(launch);
+        pw_launch_serve(launch);
         /* What lies farther back was not ours, or is done. */
         if (head >= PW_ORDER_REACH)
                 launch->next = pw_max_u64(launch->next, head - PW_ORDER_REACH + 1);
@@ -216,7 +215,7 @@ uint32_t pw_launch_turn(struct pw_launch *launch)
                 count++;
                 if (launch->flights)
                         pw_flights_reap(launch);
-                serve(launch);
+                pw_launch_serve(launch);
         }
         return count;
 }

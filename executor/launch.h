@@ -71,6 +71,8 @@ void pw_launch_wait(struct pw_launch *launch);
 
 /* Gang `seq` is what the device does from now on, as listings and limits see it. */
 void pw_launch_begins(struct pw_launch *launch, uint64_t seq, uint64_t now_ns);
+/* What others wait for, who do not for all that is ordered: readers, and who has pages to give back. Where nothing is half done. */
+void pw_launch_serve(struct pw_launch *launch);
 /* A gang has ended: it goes into the history, and is published as done. */
 struct pw_launch_span { uint64_t start_ns, end_ns; };
 void pw_launch_ended(struct pw_launch *launch, const struct pw_exec_gang *gang, const struct pw_launch_span *span,

@@ -34,13 +34,33 @@ static void ask(struct pw_child *child, uint64_t number, const struct pw_unpin_p
         pw_bells_ring_one(children->bells, child->number);
 }
 
+void pw_child_unpin_may(struct pw_daemon *daemon, uint32_t device, uint64_t file)
+{
+        struct pw_child *child = &daemon->children.all[device];
+        struct pw_child_unpins *unpins = &child->unpins;
+
+        if (unpins->any_file)
+                return;
+        unpins->any_file = unpins->files.count >= PW_UNPIN_FILES || !pw_table_put(&unpins->files, file, child);
+        if (!unpins->any_file)
+                return;
+        pw_table_done(&unpins->files);
+        unpins->files = (struct pw_table){ 0 };
+}
+
+static bool may_have(const struct pw_child *child, uint64_t file)
+{
+        return child->board && atomic_load(&child->board->pins) &&
+               (child->unpins.any_file || pw_table_get(&child->unpins.files, file));
+}
+
 uint64_t pw_children_unpin(struct pw_daemon *daemon, const struct pw_unpin_pages *pages)
 {
         uint64_t number = 0;
 
         for (uint32_t i = 0; daemon->children.all && i < daemon->device_count; i++) {
                 struct pw_child *child = &daemon->children.all[i];
-                if (!child->board || !atomic_load(&child->board->pins))
+                if (!may_have(child, pages->file))
                         continue;
                 number = number ? number : ++daemon->children.unpins;
                 ask(child, number, pages);
@@ -90,6 +110,9 @@ void pw_child_unpin_none(struct pw_child *child)
 {
         if (child->board)
                 atomic_store(&child->board->pins, 0);
+        pw_table_done(&child->unpins.files);
+        child->unpins.files = (struct pw_table){ 0 };
+        child->unpins.any_file = false;
         told(child);
         answered(child, child->unpins.asked);
 }

@@ -65,6 +65,9 @@ static int begin(void **state)
                                                         .board = i < DEVICES ? place->boards[i] : NULL };
         place->backings[0].file = 10;
         place->backings[1].file = 11;
+        for (uint32_t i = 0; i < DEVICES; i++)
+                for (uint32_t k = 0; k < 2; k++)
+                        pw_child_unpin_may(&place->daemon, i, place->backings[k].file);
         *state = place;
         return 0;
 }
@@ -73,8 +76,10 @@ static int end(void **state)
 {
         struct place *place = *state;
 
-        for (uint32_t i = 0; i < DEVICES; i++)
+        for (uint32_t i = 0; i < DEVICES; i++) {
+                pw_child_unpin_none(&place->children[i]);
                 free(place->boards[i]);
+        }
         free(place->daemon.children.islands[0].board);
         free(place->daemon.children.bells);
         free(place);
@@ -113,6 +118,31 @@ static void test_nobody(void **state)
         assert_int_equal(ask(place, 0, false, 0, 64 * KIB), PW_WORK_NOW);
         for (uint32_t i = 0; i < DEVICES; i++)
                 assert_int_equal(counter(place, i), 0);
+}
+
+/* Who was not given the file has none of its pages, and may be kept by anything: nobody waits for it. */
+static void test_files(void **state)
+{
+        struct place *place = *state;
+
+        for (uint32_t i = 0; i < DEVICES; i++)
+                pw_child_unpin_none(&place->children[i]);
+        atomic_store(&place->boards[0]->pins, 1);
+        atomic_store(&place->boards[1]->pins, 1);
+        pw_child_unpin_may(&place->daemon, 0, 11);
+        pw_child_unpin_may(&place->daemon, 1, 10);
+        assert_int_equal(ask(place, 1, true, 0, 4096), PW_WORK_LATER);
+        assert_int_equal(counter(place, 0), 1);
+        assert_int_equal(counter(place, 1), 0);
+        hear(place, 0, hear(place, 0, 0).asked);
+        assert_int_equal(asked_count, 1);
+        pw_child_unpin_none(&place->children[0]);
+        assert_int_equal(ask(place, 1, true, 0, 4096), PW_WORK_NOW);
+        for (uint64_t file = 100; file < 100 + PW_UNPIN_FILES; file++) /* too many to be told apart */
+                pw_child_unpin_may(&place->daemon, 1, file);
+        assert_int_equal(ask(place, 1, true, 0, 4096), PW_WORK_LATER);
+        assert_int_equal(counter(place, 1), 1);
+        hear(place, 1, hear(place, 1, 0).asked);
 }
 
 /* Those who have are asked, once until they hear of it; each must answer what it has heard. */
@@ -228,6 +258,7 @@ static void test_many(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(test_nobody, begin, end),
+                                            cmocka_unit_test_setup_teardown(test_files, begin, end),
                                             cmocka_unit_test_setup_teardown(test_answers, begin, end),
                                             cmocka_unit_test_setup_teardown(test_behind, begin, end),
                                             cmocka_unit_test_setup_teardown(test_end, begin, end),

@@ -109,6 +109,8 @@ static void take_segment(struct pw_dsession *session, const Pathways__Wire__Requ
                 return;
         }
         pw_session_describe(&info, segment);
+        if (executor && segment->backed.backing)
+                pw_child_unpin_may(session->daemon, session->device, segment->backed.backing->file);
         if (executor)
                 info.n_gone = pw_child_maps(session->daemon, session->device, segment->number, &info.gone);
         if (heads)

@@ -169,13 +169,16 @@ static void sleep_until(uint64_t ns)
                 ;
 }
 
-/* Until no more than `most` are under way. */
-static void await(struct pw_launch *launch, uint32_t most)
+/* Until no more than `most` are under way. `serves`: nothing is half done, so others need not wait for that. */
+static void wait_for(struct pw_launch *launch, uint32_t most, bool serves)
 {
         for (pw_flights_reap(launch); launch->flights->count > most; pw_flights_reap(launch)) {
                 uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
-                uint64_t next_ns = launch->given.kind->next_ns(launch->given.handle);
+                uint64_t next_ns;
 
+                if (serves)
+                        pw_launch_serve(launch);
+                next_ns = launch->given.kind->next_ns(launch->given.handle);
                 if (next_ns == PW_DEVICE_RINGS)
                         pw_bells_sleep(launch->given.bells, launch->given.device, seen,
                                        (int64_t)pw_launch_clock_ns() + PW_BELLS_SLEEP_NS);
@@ -183,6 +186,8 @@ static void await(struct pw_launch *launch, uint32_t most)
                         sleep_until(next_ns);
         }
 }
+
+static void await(struct pw_launch *launch, uint32_t most) { wait_for(launch, most, false); }
 
 void pw_flights_drain(struct pw_launch *launch) { await(launch, 0); }
 
@@ -267,9 +272,9 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
         struct pw_flight *flight;
         enum pw_status status;
 
+        wait_for(launch, first_run ? 0 : PW_FLIGHTS - 1, true);
         if (first_run) /* a module may harm the process as it is loaded, and a function when it first runs */
                 pw_flights_settle(gang);
-        await(launch, PW_FLIGHTS - 1);
         if (!prepare(gang, ret_outcome)) {
                 pw_flights_settle(gang);
                 return false;
@@ -288,7 +293,7 @@ bool pw_flight_launch(struct pw_exec_gang *gang, struct pw_room_head *ret_outcom
         if (!flights->count++)
                 first_begins(launch, pw_launch_clock_ns());
         if (first_run)
-                pw_flights_drain(launch);
+                wait_for(launch, 0, true);
         return true;
 }
 

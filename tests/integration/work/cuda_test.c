@@ -174,6 +174,39 @@ static void stuck_behind_another(void **state)
         end(host);
 }
 
+static bool is_running(const struct pw_listing *gangs, void *node)
+{
+        for (size_t i = 0; i < it_rows(gangs); i++)
+                if (!strcmp(it_text(gangs, i, "state"), "running") && strstr(it_text(gangs, i, "node"), node))
+                        return true;
+        return false;
+}
+
+/* A function runs for the first time, alone and for long: a value that lies on its device is fetched all the same. */
+static void served_meanwhile(void **state)
+{
+        static const double expected[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
+        struct it_host *host = begin(state, "cuda:1", "1", NULL);
+        struct pw_slice *slice = slice_of(host, 1);
+        struct pw_program *passes = one_call(host, slice, "pw/nop", NULL);
+        struct pw_program *is_long = one_call(host, slice, "pw/spin_us", &(uint64_t){ 3000000 });
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(12), 1), *value = it_run_1(passes, input), *late;
+
+        it_ok(pw_wait(&value, 1, 1, IT_LONG, NULL, IT_ERR));
+        late = it_run_1(is_long, input);
+        it_until(host->session, "gangs", is_running, (char[]){ "pw/spin_us" });
+        it_expect_f64(value, expected, 12);
+        it_fails(pw_wait(&late, 1, 1, 0, NULL, IT_ERR), PW_DEADLINE, "0 of 1");
+        it_ok(pw_wait(&late, 1, 1, IT_LONG, NULL, IT_ERR));
+        pw_unref(value);
+        pw_unref(late);
+        pw_unref(input);
+        pw_program_free(passes);
+        pw_program_free(is_long);
+        pw_slice_close(slice);
+        end(host);
+}
+
 /* Its start is over when it has to be, whatever the driver does. */
 static void a_driver_that_does_not_return(void **state)
 {
@@ -404,7 +437,7 @@ static void more_than_there_is(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(stuck_behind_another), IT_FOLDER_TEST(a_driver_that_does_not_return),
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(served_meanwhile), IT_FOLDER_TEST(stuck_behind_another), IT_FOLDER_TEST(a_driver_that_does_not_return),
                 IT_FOLDER_TEST(calls_that_go_wrong), IT_FOLDER_TEST(chains),
                                             IT_FOLDER_TEST(functions_without_a_form), IT_FOLDER_TEST(hosts_without),
                                             IT_FOLDER_TEST(a_gpu_that_is_away),
