@@ -66,6 +66,7 @@ struct pw_tenant {
         uint64_t begun_bytes;   /* of large frames that they began to send: input.c */
         struct pw_freezer *freezers[PW_FREEZERS]; /* NULL: nobody needed one */
         uint32_t fetches;       /* requests of its sessions for values of devices, that wait */
+        uint32_t fetched;       /* its values that are on their way from devices */
         struct pw_segment *devices[PW_DEVICES_MAX]; /* NULL: it had no slice */
         struct pw_quota quota;
         struct pw_compiling *compiling; /* program.h */

@@ -11,16 +11,18 @@
 #include <stdlib.h>
 
 #define ROOM_US 30000000u /* as a put waits for room */
-#define WAITERS_MAX 16384u /* of a tenant */
+#define WAITERS_MAX 16384u /* of a tenant; and so many fetches of its values, which go on when nobody waits */
+#define LATE_PART 1024u    /* of those whose time is over, so many in a turn */
 
 /* The daemon's own claim of what is read, like a run's (there is no run 0). */
 static const struct pw_owner claim = { PW_OWNER_RUN, 0 };
 
 struct waiter {
         struct pw_list link;
+        struct pw_fetch *fetch;
+        struct pw_heap_item end;
         uint32_t session;  /* 0: of the daemon, which `taker` says */
         uint64_t request, since_us, until_us;
-        uint64_t room;     /* at its end: by which the room is waited for; 0: it is not */
         struct pw_tenant *tenant;
         struct pw_fetch_taker taker;
 };
@@ -31,6 +33,7 @@ static void forget(struct waiter *waiter)
 {
         if (waiter->tenant)
                 waiter->tenant->fetches--;
+        pw_heap_remove(&waiter->fetch->daemon->memory.fetches->waits, &waiter->end);
         pw_list_remove(&waiter->link);
         free(waiter);
 }
@@ -64,9 +67,13 @@ static enum pw_status add_waiter(struct pw_fetch *fetch, const struct waiter *li
                 return pw_error_set(ret_err, PW_LIMIT, "tenant %s waits for %u values of devices: wait for fewer at a time",
                                     like->tenant->name, WAITERS_MAX);
         waiter = malloc(sizeof *waiter);
-        if (!waiter)
+        if (waiter)
+                *waiter = *like;
+        if (!waiter || !pw_heap_add(&fetch->daemon->memory.fetches->waits, &waiter->end, like->until_us)) {
+                free(waiter);
                 return pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
-        *waiter = *like;
+        }
+        waiter->fetch = fetch;
         waiter->since_us = pw_now_us();
         pw_list_init(&waiter->link);
         pw_list_append(&fetch->waiters, &waiter->link);
@@ -77,9 +84,18 @@ static enum pw_status add_waiter(struct pw_fetch *fetch, const struct waiter *li
 
 /* --- one fetch ---------------------------------------------------------------------------------------------------------------- */
 
+static void leave(struct pw_fetch *fetch)
+{
+        if (pw_list_empty(&fetch->link))
+                return;
+        pw_list_remove(&fetch->link);
+        (void)pw_table_remove(&fetch->daemon->memory.fetches->of_objects, (uintptr_t)fetch->object);
+        fetch->tenant->fetched--;
+}
+
 static void free_fetch(struct pw_fetch *fetch)
 {
-        pw_list_remove(&fetch->link);
+        leave(fetch);
         free(fetch->offsets);
         free(fetch->tasks);
         free(fetch);
@@ -114,7 +130,7 @@ void pw_fetch_end(struct pw_fetch *fetch)
         fetch->replica = NULL;
         if (!failed)
                 tell(fetch);
-        pw_list_remove(&fetch->link); /* who asks from here on is answered anew */
+        leave(fetch); /* who asks from here on is answered anew */
         pw_store_release(daemon->store, fetch->object, claim, pw_now_us());
         answer_all(fetch, failed ? &why : NULL);
         free_fetch(fetch);
@@ -188,11 +204,16 @@ static enum pw_status begin(struct pw_daemon *daemon, struct pw_object *object, 
                 return status;
         }
         status = ask_room(fetch, ret_err);
+        if (status == PW_OK && !pw_table_put(&fetches->of_objects, (uintptr_t)object, fetch)) {
+                pw_replica_give_up(daemon, fetch->replica);
+                status = pw_error_set(ret_err, PW_NO_MEMORY, "pathwaysd is out of memory");
+        }
         if (status != PW_OK) {
                 pw_store_release(daemon->store, object, claim, pw_now_us());
                 free_fetch(fetch);
                 return status;
         }
+        fetch->tenant->fetched++;
         pw_list_append(&fetches->all, &fetch->link);
         daemon->loop.more = true;
         *ret_fetch = fetch;
@@ -202,13 +223,9 @@ static enum pw_status begin(struct pw_daemon *daemon, struct pw_object *object, 
 /* NULL: nothing fetches it. */
 static struct pw_fetch *find(const struct pw_daemon *daemon, const struct pw_object *object)
 {
-        struct pw_fetch *fetch;
+        const struct pw_fetches *fetches = daemon->memory.fetches;
 
-        if (daemon->memory.fetches)
-                pw_list_each(&daemon->memory.fetches->all, fetch, struct pw_fetch, link)
-                        if (fetch->object == object)
-                                return fetch;
-        return NULL;
+        return fetches ? pw_table_get(&fetches->of_objects, (uintptr_t)object) : NULL;
 }
 
 /* Under way, or begun. */
@@ -241,10 +258,16 @@ bool pw_fetch_see(const struct pw_daemon *daemon, const struct pw_object *object
 void pw_fetch_request(struct pw_dsession *session, uint64_t id, struct pw_object *object, uint64_t until_us)
 {
         struct waiter waiter = { .session = session->number, .request = id, .until_us = until_us, .tenant = session->tenant };
+        const struct pw_tenant *tenant = tenant_of(session->daemon, object);
         struct pw_fetch *fetch;
         struct pw_error err;
-        enum pw_status status = fetch_of(session->daemon, object, &fetch, &err);
+        enum pw_status status = PW_OK;
 
+        if (tenant->fetched >= WAITERS_MAX && !find(session->daemon, object))
+                status = pw_error_set(&err, PW_LIMIT, "%u values of tenant %s are fetched from devices: wait for some of them",
+                                      WAITERS_MAX, tenant->name);
+        if (status == PW_OK)
+                status = fetch_of(session->daemon, object, &fetch, &err);
         if (status == PW_OK)
                 status = add_waiter(fetch, &waiter, &err);
         if (status != PW_OK)
@@ -279,39 +302,19 @@ void pw_fetches_session_end(struct pw_dsession *session)
 
 uint64_t pw_fetches_next_us(const struct pw_daemon *daemon)
 {
-        const struct pw_fetches *fetches = daemon->memory.fetches;
-        const struct pw_fetch *fetch;
-        const struct waiter *waiter;
-        uint64_t next_us = UINT64_MAX;
-
-        if (!fetches)
-                return UINT64_MAX;
-        pw_list_each(&fetches->all, fetch, struct pw_fetch, link)
-                pw_list_each(&fetch->waiters, waiter, struct waiter, link)
-                        next_us = pw_min_u64(next_us, waiter->until_us);
-        return next_us;
+        return daemon->memory.fetches ? pw_heap_first_key(&daemon->memory.fetches->waits) : UINT64_MAX;
 }
 
 void pw_fetches_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
-        struct pw_fetch *fetch;
-        struct waiter *waiter;
-        struct pw_list due;
+        struct pw_heap *waits = &daemon->memory.fetches->waits;
         struct pw_error err;
 
-        pw_list_init(&due);
-        pw_list_each(&daemon->memory.fetches->all, fetch, struct pw_fetch, link)
-                pw_list_each(&fetch->waiters, waiter, struct waiter, link) {
-                        if (waiter->until_us > now_us)
-                                continue;
-                        waiter->room = room_token(fetch);
-                        pw_list_remove(&waiter->link);
-                        pw_list_append(&due, &waiter->link);
-                }
-        while (!pw_list_empty(&due)) {
-                waiter = pw_list_first(&due, struct waiter, link);
-                if (!waiter->room || waiter->until_us <= waiter->since_us ||
-                    !pw_store_room_lacks(daemon->store, waiter->room, now_us, &err))
+        for (uint32_t i = 0; i < LATE_PART && pw_heap_first_key(waits) <= now_us; i++) {
+                struct waiter *waiter = pw_container_of(pw_heap_first(waits), struct waiter, end);
+                uint64_t room = room_token(waiter->fetch);
+
+                if (!room || waiter->until_us <= waiter->since_us || !pw_store_room_lacks(daemon->store, room, now_us, &err))
                         (void)!pw_error_set(&err, PW_DEADLINE,
                                             "its bytes are on a device, and did not come in time: see pathways why");
                 answer(daemon, waiter, &err);
@@ -353,6 +356,8 @@ void pw_fetches_done(struct pw_daemon *daemon)
                         pw_replica_give_up(daemon, fetch->replica);
                 free_fetch(fetch);
         }
+        pw_heap_done(&fetches->waits);
+        pw_table_done(&fetches->of_objects);
         free(fetches);
         daemon->memory.fetches = NULL;
 }

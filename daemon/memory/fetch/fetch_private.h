@@ -3,6 +3,8 @@
 #ifndef PW_DAEMON_MEMORY_FETCH_FETCH_PRIVATE_H
 #define PW_DAEMON_MEMORY_FETCH_FETCH_PRIVATE_H
 
+#include "base/heap.h"
+#include "base/table.h"
 #include "daemon/memory/fetch/fetch.h"
 #include "daemon/memory/freezer/replica.h"
 
@@ -31,6 +33,8 @@ struct pw_fetch {
 
 struct pw_fetches {
         struct pw_list all;
+        struct pw_table of_objects; /* by the address of the object */
+        struct pw_heap waits;       /* who waits, by when its time is over */
         uint64_t next_token;
         struct { struct pw_list to_give, given; } devices[PW_DEVICES_MAX];
 };

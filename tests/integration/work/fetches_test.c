@@ -5,8 +5,11 @@
 #include "tests/integration/scene.h"
 
 #include "base/memory.h"
+#include "libclient/session.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define COUNT 12u
 #define MIB_COUNT (1u << 17) /* elements of 1 MiB */
@@ -123,6 +126,63 @@ static void who_waits_is_told(void **state)
         pw_view_done(&view);
         pw_unref(nap);
         pw_unref(future);
+        end(host);
+}
+
+#define WIDTH 1000u
+#define FLOOD 17u           /* runs of so many results */
+#define FETCHED_MAX 16384u  /* of a tenant, at a time */
+
+static void run_wide(struct it_host *host, struct pw_future **results)
+{
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        struct pw_program *program = pw_program_new(host->session, "test/wide");
+        struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(1), PW_BROADCAST, 0);
+        struct pw_future *input = it_put_f64(host->session, PW_DIMS(1), 1);
+
+        for (uint32_t i = 0; i < WIDTH; i++)
+                pw_result(program, pw_call(program, slice, "pw/nop", PW_ARGS(value), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        for (uint32_t i = 0; i < FLOOD; i++)
+                it_ok(pw_run(program, PW_FUTURES(input), &results[i * WIDTH], IT_ERR));
+        it_ok(pw_wait(results, FLOOD * WIDTH, FLOOD * WIDTH, IT_LONG, NULL, IT_ERR));
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+}
+
+/* Who asks for more than may be on their way is told, whether somebody waits for those or not; the daemon has time for others. */
+static void many_at_a_time(void **state)
+{
+        struct it_host *host = *state;
+        struct pw_future **results = calloc(FLOOD * WIDTH, sizeof *results), *nap;
+        uint32_t begun = 0, refused = 0;
+        struct pw_view view;
+        struct pw_error err;
+        int64_t since_us;
+
+        it_start(host, IT_ARGS("--devices", "emulated:1", "--emulated-apart", "--host-memory", "128MiB", "--device-memory", "32MiB"));
+        host->session = it_connect(host);
+        run_wide(host, results);
+        nap = sleep_for(host, 60 * IT_SECOND);
+        for (uint32_t i = 0; i < FLOOD * WIDTH; i++) {
+                enum pw_status status = pw_get(results[i], 0, &view, &err);
+
+                begun += status == PW_NOT_READY;
+                refused += status == PW_LIMIT && strstr(err.text, "are fetched from devices") != NULL;
+        }
+        assert_int_equal(begun, FETCHED_MAX);
+        assert_int_equal(refused, FLOOD * WIDTH - FETCHED_MAX);
+        since_us = it_now_us();
+        for (uint32_t i = 0; i < 200; i++)
+                it_ok(pw_session_fence(host->session, IT_ERR));
+        it_within("200 fences beside them", since_us, 200 * 100);
+        assert_true(it_signal_executor(host, "h0:0", SIGKILL));
+        it_fails(pw_get(results[0], IT_LONG, &view, IT_ERR), PW_DEVICE_LOST, "h0:0");
+        for (uint32_t i = 0; i < FLOOD * WIDTH; i++)
+                pw_unref(results[i]);
+        pw_unref(nap);
+        free(results);
         end(host);
 }
 
@@ -421,7 +481,7 @@ static void nothing_of_another_tenant_is_seen(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_FOLDER_TEST(who_waits_is_told), IT_FOLDER_TEST(all_wait_for_one_copy), IT_FOLDER_TEST(who_waited_ends),
+                IT_FOLDER_TEST(many_at_a_time), IT_FOLDER_TEST(who_waits_is_told), IT_FOLDER_TEST(all_wait_for_one_copy), IT_FOLDER_TEST(who_waited_ends),
                 IT_FOLDER_TEST(the_executor_ends), IT_FOLDER_TEST(a_shard_is_lost_behind_its_copy),
                 IT_FOLDER_TEST(without_room_it_stays_where_it_is),
                 IT_FOLDER_TEST(names_keep_it_where_it_is), IT_FOLDER_TEST(it_is_moved),
