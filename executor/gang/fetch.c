@@ -30,7 +30,8 @@ static enum pw_status copy(struct pw_launch *launch, const struct pw_wanted_valu
         if (status == PW_OK) /* nothing else is lent while it is copied */
                 status = pw_segments_lend(&launch->segments, &to, launch->segments.in_use, &at, ret_err);
         if (status == PW_OK) {
-                pw_segments_pin(&launch->segments, &to, launch->segments.in_use);
+                /* once it is copied others may take its place: it is older than what is in use */
+                pw_segments_pin(&launch->segments, &to, launch->segments.in_use - 1);
                 status = launch->memory->copy_out(launch->given.handle, at, place.data, task->bytes, ret_err);
         }
         return status;

@@ -354,7 +354,8 @@ bool pw_flight_move(struct pw_exec_gang *gang, const struct pw_gang_move *given,
         flight->kind = PW_FLIGHT_MOVE;
         flight->text[0] = 0;
         flight->heads[0] = pw_run_room(gang->view, &gang->node->outputs[0]).head;
-        flight->call = (struct pw_device_call){ .move = move };
+        flight->task = (struct pw_task){ .error_text = flight->text, .error_text_bytes = sizeof flight->text };
+        flight->call = (struct pw_device_call){ .move = move, .task = &flight->task };
         status = launch->given.kind->launch(launch->given.handle, &flight->call, &end);
         if (status != PW_OK) {
                 pw_flights_settle(gang);

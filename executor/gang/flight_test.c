@@ -1,6 +1,5 @@
 /* Calls that a device has under way: how far ahead they are launched, in which order they are published, and what fails behind the
- * back of those behind. The device does what it is told to, by the test or by who waits for it.
- */
+ * back of those behind. The device does what it is told to, by the test or by who waits for it. */
 #include "executor/device/hostly.h"
 #include "executor/gang/failure.h"
 #include "executor/gang/flight.h"
@@ -427,6 +426,8 @@ static void test_kin(void **state)
                 for (uint32_t k = 0; k < i && order[i].row; k++)
                         assert_true((kin_at(k) == kin_at(i)) == (order[k].row == order[i].row));
         }
+        let(&scene, 1);
+        assert_true(kin_at(0) && atomic_load(&scene.launch->own->running_together) == PW_TOGETHER_MOST);
         let(&scene, spy->count);
         end(&scene);
 }

@@ -12,7 +12,7 @@ struct lent {
 
 void pw_segments_init(struct pw_segments *segments, const struct pw_surroundings *around)
 {
-        *segments = (struct pw_segments){ .around = around };
+        *segments = (struct pw_segments){ .around = around, .in_use = 1 }; /* the first gang */
 }
 
 static void lent_drop(struct pw_segments *segments, struct lent *lent)

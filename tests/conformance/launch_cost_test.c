@@ -235,9 +235,65 @@ static int end(void **state)
         return 0;
 }
 
+#define LOADS 300u     /* of a module */
+#define CODES_STAY 257u /* and that of the executor's guards among them */
+
+static void call_of(struct site *site, uint64_t serial, const struct pw_code *code)
+{
+        const double factor = (double)serial;
+        struct call call;
+
+        make_call(&call, site->base, &factor);
+        call.call.serial = serial;
+        call.call.codes = code ? code : call.call.codes;
+        launch(site, &call);
+        assert_int_equal(await(site->kind, site->device).status, PW_OK);
+}
+
+/* Of more loads of modules than may stay, those go that were used longest ago. */
+static void test_code_goes(void **state)
+{
+        uint64_t loads, of_first;
+        struct site site;
+
+        (void)state;
+        site_open(&site);
+        call_of(&site, 1, NULL);
+        loads = calls_of("cuModuleLoadDataEx");
+        for (uint32_t round = 0; round < 2; round++) {
+                for (uint64_t serial = 2; serial < LOADS; serial++) {
+                        call_of(&site, serial, NULL);
+                        of_first = calls_of("cuModuleLoadDataEx");
+                        call_of(&site, 1, NULL);
+                        assert_int_equal(calls_of("cuModuleLoadDataEx"), of_first);
+                        assert_true(of_first - calls_of("cuModuleUnload") <= CODES_STAY);
+                }
+        }
+        assert_int_equal(calls_of("cuModuleLoadDataEx"), loads + 2 * (LOADS - 2));
+        site_close(&site);
+}
+
+/* A load of a module has code of its own, though that lies where another one's did. */
+static void test_code_of_two_loads(void **state)
+{
+        const struct pw_code code = module->codes[0];
+        struct site site;
+        uint64_t loads;
+
+        (void)state;
+        site_open(&site);
+        call_of(&site, 1, &code);
+        loads = calls_of("cuModuleLoadDataEx");
+        call_of(&site, 2, &code);
+        call_of(&site, 1, &code);
+        assert_int_equal(calls_of("cuModuleLoadDataEx"), loads + 1);
+        site_close(&site);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { cmocka_unit_test(test_cost), cmocka_unit_test(test_rooms_that_overlap) };
+        const struct CMUnitTest tests[] = { cmocka_unit_test(test_cost), cmocka_unit_test(test_rooms_that_overlap),
+                                            cmocka_unit_test(test_code_goes), cmocka_unit_test(test_code_of_two_loads) };
 
         return cmocka_run_group_tests_name("calls on a GPU", tests, begin, end);
 }

@@ -304,7 +304,7 @@ tests_integration_work_late_gpus_test_SOURCES = tests/integration/work/late_gpus
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_work_late_gpus_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/object/pins_test
-tests_integration_object_pins_test_SOURCES = tests/integration/object/pins_test.c $(integration_scene) $(integration_folder) \
+tests_integration_object_pins_test_SOURCES = tests/integration/object/pins_test.c tests/integration/process.c tests/integration/process.h $(integration_scene) $(integration_folder) \
 	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_sources)
 tests_integration_object_pins_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/operator/gpu_facts_test

@@ -150,17 +150,21 @@ static uint64_t most_kept(const struct pw_exec_device *device)
 static enum pw_status launch_move(struct pw_exec_device *device, struct pw_cuda_flight *flight, uint64_t number)
 {
         const struct pw_cuda_driver *driver = device->driver;
-        enum pw_status status;
+        enum pw_status status = PW_OK;
         struct pw_error err;
 
         end_now(device);
-        status = flight->status = flight->call->move(flight->call);
-        if (status == PW_OK && device->writes)
+        flight->status = flight->call->move(flight->call);
+        if (flight->status != PW_OK)
+                return flight->status;
+        if (device->writes)
                 status = pw_cuda_check(device, driver->cuStreamWriteValue64(device->launches, pw_cuda_end_at(device, number),
                                                                       pw_guard_end(number, 0, 0, PW_GUARD_WHOLE), 0),
                                        "writing a number", &err);
         if (status == PW_OK)
                 status = pw_cuda_check(device, driver->cuEventRecord(flight->event, device->launches), "an event", &err);
+        if (status != PW_OK && flight->call->task)
+                say(flight->call->task, &err);
         if (status != PW_OK)
                 return status;
         flight->end = flight->event;

@@ -21,6 +21,7 @@ struct loaded {
 
 struct kernel {
         struct pw_list link;
+        struct loaded *loaded;
         struct pw_cuda_kernel_of of; /* with a name of its own */
         struct CUfunc_st *function;
         char name[];
@@ -171,6 +172,7 @@ static enum pw_status kernel_new(struct pw_exec_device *device, struct loaded *l
 
         if (!kernel)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for kernel %s", of->name);
+        kernel->loaded = loaded;
         kernel->of = (struct pw_cuda_kernel_of){ of->serial, of->code, memcpy(kernel->name, of->name, name_bytes) };
         result = device->driver->cuModuleGetFunction(&kernel->function, loaded->module, of->name);
         if (result != PW_CUDA_SUCCESS) {
@@ -197,8 +199,6 @@ static enum pw_status find(struct pw_exec_device *device, const struct pw_cuda_k
                 status = load(device, of, &loaded, ret_err);
         if (status != PW_OK)
                 return status;
-        pw_list_remove(&loaded->link);
-        pw_list_append(&device->code->loaded, &loaded->link);
         *ret_kernel = find_kernel(loaded, of);
         return *ret_kernel ? PW_OK : kernel_new(device, loaded, of, ret_kernel, ret_err);
 }
@@ -214,6 +214,8 @@ enum pw_status pw_cuda_kernel(struct pw_exec_device *device, const struct pw_cud
                         return status;
                 (void)!pw_table_put(&device->code->kernels, hash_of(of), kernel); /* else it is looked for again */
         }
+        pw_list_remove(&kernel->loaded->link);
+        pw_list_append(&device->code->loaded, &kernel->loaded->link);
         *ret_function = kernel->function;
         return PW_OK;
 }

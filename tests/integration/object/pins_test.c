@@ -3,6 +3,7 @@
 #include "tests/integration/folder.h"
 #include "tests/integration/gpus.h"
 #include "tests/integration/operator/chain.h"
+#include "tests/integration/process.h"
 #include "tests/integration/scene.h"
 #include "tests/integration/trace.h"
 
@@ -110,9 +111,48 @@ static void who_does_not_answer_ends(void **state)
         end(host);
 }
 
+static bool are_ready(const struct pw_listing *devices, void *context)
+{
+        int64_t restarts = it_number(devices, 0, "restarts") + it_number(devices, 1, "restarts");
+
+        return restarts >= *(const int *)context && !strcmp(it_text(devices, 0, "state"), "ready") &&
+               !strcmp(it_text(devices, 1, "state"), "ready");
+}
+
+/* Its device would go on with pages that are the system's again. */
+static void what_stays_registered_ends_its_executor(void **state)
+{
+        struct it_host *host = begin(state, "fail = cuMemHostUnregister@1=1\n");
+        struct pw_session *other = it_connect(host);
+
+        there_and_back(host->session, 1);
+        there_and_back(other, 2); /* takes the pages of the first */
+        it_until(host->session, "devices", are_ready, &(int){ 1 });
+        assert_true(it_has_said(host, "memory of the host that stays registered"));
+        pw_close(other);
+        end(host);
+}
+
+/* Of what each executor is given the daemon keeps nothing. */
+static void descriptors_stay_as_many(void **state)
+{
+        struct it_host *host = begin(state, NULL);
+        uint64_t before = 0;
+
+        for (int i = 1; i <= 5; i++) {
+                assert_true(it_signal_executor(host, "h0:0", SIGKILL));
+                it_until(host->session, "devices", are_ready, &i);
+                before = i == 2 ? it_has(host->pid).fds : before;
+        }
+        assert_true(it_has(host->pid).fds <= before + 2);
+        end(host);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(pages_come_back), IT_FOLDER_TEST(pages_come_back_late),
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(what_stays_registered_ends_its_executor),
+                                            IT_FOLDER_TEST(descriptors_stay_as_many),
+                                            IT_FOLDER_TEST(pages_come_back), IT_FOLDER_TEST(pages_come_back_late),
                                             IT_FOLDER_TEST(what_is_fetched_alone), IT_FOLDER_TEST(nothing_is_registered),
                                             IT_FOLDER_TEST(who_does_not_answer_ends) };
 

@@ -212,6 +212,7 @@ static void what_is_not_known(void **state)
 
         for (size_t i = 0; i < sizeof silent / sizeof silent[0]; i++)
                 expect_unknown(state, COUNTED, silent[i], "its driver does not say what a process has");
+        expect_unknown(state, COUNTED, "fail = nvmlDeviceGetComputeRunningProcesses_v2=7\n", "more processes have the GPU than");
         expect_unknown(state, "account = 1\ncontext = 9000000\n", "", "its driver may count the memory for rooms");
         expect_unknown(state, "", "", "its executor is not among the processes that its driver lists");
         expect_unknown(state, COUNTED, "hang = nvmlInit_v2\n", "NVML has not answered yet");

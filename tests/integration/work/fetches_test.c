@@ -182,6 +182,9 @@ static void many_at_a_time(void **state)
         for (uint32_t i = 0; i < FLOOD * WIDTH; i++)
                 pw_unref(results[i]);
         pw_unref(nap);
+        nap = value(host, PW_DIMS(COUNT)); /* of those nobody waits any more */
+        it_expect_f64(nap, put_there, COUNT);
+        pw_unref(nap);
         free(results);
         end(host);
 }

@@ -180,9 +180,36 @@ static void a_sender_that_ends_under_a_copy(void **state)
         end(host);
 }
 
+/* What the driver says of a load is said of the run, whichever of its calls fails. */
+static void a_load_that_fails(void **state)
+{
+        static const struct { const char *conf, *texts; enum pw_status status; } cases[] = {
+                { "fail = cuStreamWriteValue64@1=1\n", "load 0|h0:0|writing a number|INVALID_VALUE", PW_SYSTEM },
+                { "fail = cuMemcpyHtoDAsync@1=2\n", "load 0|h0:0|OUT_OF_MEMORY", PW_NO_SPACE },
+        };
+
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                struct it_host *host = begin(state, "cuda:1", cases[i].conf);
+                struct pw_slice *slice = slice_of_one(host);
+                struct pw_program *program = it_one_node(host->session, slice, "pw/nop", PW_DIMS(12), NULL);
+                struct pw_future *input = it_put_f64(host->session, PW_DIMS(12), 1), *result = it_run_1(program, input);
+
+                it_fails_with(result, cases[i].status, cases[i].texts);
+                pw_unref(result);
+                result = it_run_1(program, input);
+                it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+                pw_unref(result);
+                pw_unref(input);
+                pw_program_free(program);
+                pw_slice_close(slice);
+                end(host);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { IT_FOLDER_TEST(loads_behind_each_other), IT_FOLDER_TEST(loads_by_the_stage),
+                                            IT_FOLDER_TEST(a_load_that_fails),
                                             IT_FOLDER_TEST(a_large_load_in_rows), IT_FOLDER_TEST(a_sender_that_ends_under_a_copy) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,17 @@ static void an_abort_that_hangs(void **state)
         nccl_scene_end(&scene);
 }
 
+/* Nobody can meet, and all are told why. */
+static void no_id(void **state)
+{
+        struct nccl_scene scene = nccl_scene_begin(state, "fail = ncclGetUniqueId@1=2\n", NULL);
+
+        nccl_expect_fails(&scene, PW_SYSTEM, "an id for a communicator|ncclSystemError|--no-nccl");
+        for (uint32_t i = 0; i < 3; i++)
+                nccl_expect_right(&scene);
+        nccl_scene_end(&scene);
+}
+
 /* A communicator that never comes: it is given up with all that it needs, and its devices are there for others, with what lies there. */
 static void does_not_end(void **state, const char *option, int64_t deadline_us, enum pw_status status, const char *texts)
 {
@@ -292,7 +303,7 @@ int main(void)
                 IT_FOLDER_TEST(a_member_without_a_value),
                 IT_FOLDER_TEST(killed_in_it),     IT_FOLDER_TEST(killed_before_it_began),
                 IT_FOLDER_TEST(killed_as_they_meet), IT_FOLDER_TEST(an_abort_that_hangs), IT_FOLDER_TEST(why_it_waits),
-                IT_FOLDER_TEST(over_the_limit),   IT_FOLDER_TEST(over_its_deadline),
+                IT_FOLDER_TEST(no_id),            IT_FOLDER_TEST(over_the_limit),   IT_FOLDER_TEST(over_its_deadline),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
