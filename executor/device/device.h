@@ -40,9 +40,9 @@ struct pw_device_params {
 
 /* A function to be run, or bytes to be moved. All that it points to is the device's until the call has ended. */
 struct pw_device_call {
-        /* Not NULL: no function runs, and nothing else here counts but the task's error_text, where there is a task. It asks the memory of the device for what is to be moved, once:
-         * as the call is launched where the device does that in order, behind what was launched before, or when its turn comes. The
-         * call ends with what it returns. */
+        /* Not NULL: no function runs, and nothing else here counts but the task's error_text, where there is a task. It asks the
+         * memory of the device for what is to be moved, once: as the call is launched where the device does that in order, behind
+         * what was launched before, or when its turn comes. The call ends with what it returns. */
         enum pw_status (*move)(const struct pw_device_call *call);
         const struct pw_function *function;
         const struct pw_task *task;   /* all but the services, which are the kind's; the function gets a copy that it may spoil */

@@ -29,8 +29,7 @@
 #define PW_DEVICES_MAX 64u /* of one host: a bit each */
 #define PW_ISLANDS_MAX 16u /* of one host */
 #define PW_EXIT_DETACHED 76 /* of an executor: a function, or its module as it was loaded, closed the connection to the daemon */
-/* of an executor: a function wrote past the room of an output, so nothing in the device's memory can be trusted. Not 77, which
- * says of a test that it was skipped */
+/* of an executor: a function wrote past an output's room, so nothing in the device's memory can be trusted. (77: a test skipped.) */
 #define PW_EXIT_OVERRUN 75
 #define PW_EXIT_DEVICE 74 /* of an executor: its device can do nothing more, as `end_text` of its board says */
 #define PW_ISLAND_BOARD_BYTES (UINT64_C(1) << 32) /* virtual */
@@ -146,7 +145,7 @@ struct pw_mark {
 _Static_assert(sizeof(struct pw_mark) == 64, "a mark is one line");
 
 /* What a member of a transfer in parts (PW_PHASE_PARTS) publishes behind its mark, to its group. One of each serves all gangs: who
- * waits for one is in that gang, and nobody whose part it has not taken leaves it, unless its process ended there (`failed`). */
+ * waits for one is in it, and nobody whose part it has not taken leaves, unless its process ended there (`failed`). */
 struct pw_parts_marks {
         struct pw_mark made;                 /* its part lies in its result's room, or is `status` */
         _Alignas(64) _Atomic uint64_t taken; /* it reads no other room in gangs up to this one */
@@ -193,8 +192,7 @@ struct pw_device_board {
         struct { _Atomic uint64_t seq; _Atomic uint32_t status; } failed;
         _Alignas(64) _Atomic uint32_t report_tail; /* executor */
         _Atomic uint32_t report_waits;             /* executor: it waits for room among the reports, ring it */
-        /* executor, before it ends with PW_EXIT_OVERRUN: like lost_before, which follows. Whoever copied from its rooms looks here
-         * afterwards */
+        /* executor, before PW_EXIT_OVERRUN: like lost_before, which follows. Who copied from its rooms looks here afterwards */
         _Atomic uint64_t spoilt_before;
         _Atomic uint32_t pins; /* executor: pinned ranges of clients' memory, before they are. Daemon, after its end: 0 */
         char end_text[160]; /* executor, before it ends with PW_EXIT_DEVICE; anything may stand there */
@@ -211,8 +209,8 @@ struct pw_device_board {
 
 /* Executor e sleeps on bell[e].word. Before it does, it sets its bit in the `sleepers` of each device (or in `order_sleepers`
  * of its island) that it waits for, and looks again. Who publishes reads that bitmap after it published, and rings and clears
- * what is set. Bits are idempotent: those of the dead cost a needless wake-up at most. Functions run where the page can be written:
- * a bit that one of them clears, or a bell that it winds back, costs the sleeper a second at most. */
+ * what is set. Bits are idempotent: those of the dead cost a needless wake-up at most. A function can write there: that costs the
+ * sleeper a second at most. */
 struct pw_bells {
         struct { _Alignas(64) _Atomic uint32_t word; } bell[PW_DEVICES_MAX];
         struct { _Alignas(64) _Atomic uint64_t bits; } sleepers[PW_DEVICES_MAX];

@@ -60,7 +60,8 @@ static void errors_map(struct rank *rank)
         assert_int_equal(pw_nccl_error(nccl, PW_NCCL_INVALID_ARGUMENT, "x", NULL), PW_INVALID);
         assert_int_equal(pw_nccl_error(nccl, PW_NCCL_INVALID_USAGE, "x", NULL), PW_INVALID);
         assert_int_equal(pw_nccl_error(nccl, (enum pw_nccl_result)77, "x", &err), PW_SYSTEM);
-        assert_string_equal(err.text, "x: unknown result code (NCCL, 77): unknown to this version; pathwaysd --no-nccl does without NCCL");
+        assert_string_equal(err.text, "x: unknown result code (NCCL, 77): unknown to this version; "
+                                      "pathwaysd --no-nccl does without NCCL");
         GIVES(INVALID_USAGE, nccl->ncclGroupEnd());
         pw_nccl_error(nccl, PW_NCCL_INVALID_USAGE, "x", &err);
         assert_non_null(strstr(err.text, ": ncclGroupEnd without ncclGroupStart"));

@@ -11,8 +11,9 @@ static enum pw_status version_check(struct pw_cuda_driver *driver, const char *n
         enum pw_cuda_result result = driver->cuDriverGetVersion(&driver->version);
 
         if (result == PW_CUDA_STUB_LIBRARY)
-                return pw_error_set(ret_err, PW_UNSUPPORTED, "%s: is the toolkit's, to link with, and does nothing: let --cuda-driver "
-                                                             "name a driver's libcuda.so.1, or leave it out", name);
+                return pw_error_set(ret_err, PW_UNSUPPORTED,
+                                    "%s: is the toolkit's, to link with, and does nothing: let --cuda-driver name a driver's "
+                                    "libcuda.so.1, or leave it out", name);
         if (result != PW_CUDA_SUCCESS)
                 return pw_cuda_error(driver, result, "the version of the CUDA driver", ret_err);
         if (driver->version >= PW_CUDA_VERSION_MIN)

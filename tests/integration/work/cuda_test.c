@@ -437,7 +437,8 @@ static void more_than_there_is(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(served_meanwhile), IT_FOLDER_TEST(stuck_behind_another), IT_FOLDER_TEST(a_driver_that_does_not_return),
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(served_meanwhile),
+                                            IT_FOLDER_TEST(stuck_behind_another), IT_FOLDER_TEST(a_driver_that_does_not_return),
                 IT_FOLDER_TEST(calls_that_go_wrong), IT_FOLDER_TEST(chains),
                                             IT_FOLDER_TEST(functions_without_a_form), IT_FOLDER_TEST(hosts_without),
                                             IT_FOLDER_TEST(a_gpu_that_is_away),

@@ -161,7 +161,8 @@ static void many_at_a_time(void **state)
         struct pw_error err;
         int64_t since_us;
 
-        it_start(host, IT_ARGS("--devices", "emulated:1", "--emulated-apart", "--host-memory", "128MiB", "--device-memory", "32MiB"));
+        it_start(host, IT_ARGS("--devices", "emulated:1", "--emulated-apart", "--host-memory", "128MiB", "--device-memory",
+                               "32MiB"));
         host->session = it_connect(host);
         run_wide(host, results);
         nap = sleep_for(host, 60 * IT_SECOND);
@@ -484,7 +485,8 @@ static void nothing_of_another_tenant_is_seen(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                IT_FOLDER_TEST(many_at_a_time), IT_FOLDER_TEST(who_waits_is_told), IT_FOLDER_TEST(all_wait_for_one_copy), IT_FOLDER_TEST(who_waited_ends),
+                IT_FOLDER_TEST(many_at_a_time),
+                IT_FOLDER_TEST(who_waits_is_told), IT_FOLDER_TEST(all_wait_for_one_copy), IT_FOLDER_TEST(who_waited_ends),
                 IT_FOLDER_TEST(the_executor_ends), IT_FOLDER_TEST(a_shard_is_lost_behind_its_copy),
                 IT_FOLDER_TEST(without_room_it_stays_where_it_is),
                 IT_FOLDER_TEST(names_keep_it_where_it_is), IT_FOLDER_TEST(it_is_moved),

@@ -268,7 +268,7 @@ static void no_id(void **state)
         nccl_scene_end(&scene);
 }
 
-/* A communicator that never comes: it is given up with all that it needs, and its devices are there for others, with what lies there. */
+/* A communicator that never comes is given up, and its devices are there for others, with all that lies there. */
 static void does_not_end(void **state, const char *option, int64_t deadline_us, enum pw_status status, const char *texts)
 {
         struct it_host *host = nccl_begin_with(state, "cuda:4", "delay_us = 600000000\n", NULL, option);
