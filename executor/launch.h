@@ -55,7 +55,7 @@ struct pw_launch {
         uint64_t row, row_run;          /* of calls, one behind another: its number, and of which run they are */
         uint32_t spin_turns;            /* of a wait, before it yields */
         struct pw_yield yield;
-        char text[200];                 /* for functions to say what went wrong */
+        char text[PW_CAUSE_BYTES];      /* for functions to say what went wrong */
         struct pw_residue residue;      /* of the arena, by segments: begun where it matters (gang_rooms.c) */
 };
 

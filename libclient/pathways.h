@@ -201,7 +201,7 @@ PW_MUST_CHECK enum pw_status pw_transfer(struct pw_future *future, const char *t
 
 struct pw_slice_params {
         uint32_t device_count;                /* of the whole mesh */
-        const char *kind;                     /* "emulated", "cpu"; NULL: any, one kind for the whole slice */
+        const char *kind;                     /* "emulated", "cpu", "cuda"; NULL: any, one kind for the whole slice */
         uint32_t mesh[PW_MESH_AXES_MAX];      /* product is device_count; {0}: one axis */
         uint32_t island_count;                /* 0: as few as possible; k: spread evenly over k islands */
         int32_t island;                       /* 1 + the number of the one island to use; 0: any */

@@ -31,7 +31,7 @@ bool pw_gpu_beside(const struct pw_gpu_facts *facts, const struct pw_gpu_arena *
         *ret_why = facts->hides;
         if (!(facts->known & PW_GPU_EXECUTOR))
                 return false;
-        *ret_why = "its driver says what cannot be";
+        *ret_why = "its driver says that it has nothing, or more than the GPU has";
         if (!can_be(facts))
                 return false;
         *ret_why = "its driver may count the memory for rooms as its executor's, or not";

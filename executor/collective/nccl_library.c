@@ -97,7 +97,7 @@ enum pw_status pw_nccl_error(const struct pw_nccl_library *library, enum pw_nccl
         /* What NCCL said last may be about another call, long over: it is told where there is an error only. */
         if (result == PW_NCCL_IN_PROGRESS || !last)
                 last = "";
-        return pw_error_set(ret_err, status, "%s: %s (%s, %d): %s%s%.200s%s", what, text ? text : "unknown error", name,
-                            (int)result, meaning, *last ? ": " : "", last,
-                            status == PW_SYSTEM ? "; pathwaysd --no-nccl does without NCCL" : "");
+        return pw_error_set(ret_err, status, "%s: %s (%s, %d): %s%s%s%.200s", what, text ? text : "unknown error", name,
+                            (int)result, meaning, status == PW_SYSTEM ? "; pathwaysd --no-nccl does without NCCL" : "",
+                            *last ? ": " : "", last);
 }

@@ -83,6 +83,7 @@ struct pw_exec_device {
         uint32_t kept_rooms;       /* of those that are kept: apart from each other */
         bool asked;                /* whether the first has ended, since it was the first and the last one came */
         const struct pw_device_call *launching; /* whose function is launching now; NULL: none */
+        enum pw_status refused;                 /* the first of its services that was, whatever it makes of that */
         struct pw_cuda_watch watch;
         struct pw_cuda_code *code;
         struct pw_cuda_stage stage;

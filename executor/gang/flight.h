@@ -32,7 +32,7 @@ struct pw_flight {
         struct pw_source *sources;    /* in one piece of memory */
         struct pw_source_head *source_heads;
         uint32_t *groups, source_capacity;
-        char text[200];
+        char text[PW_CAUSE_BYTES];
 };
 
 struct pw_flights {

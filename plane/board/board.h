@@ -29,7 +29,7 @@
 #define PW_DEVICES_MAX 64u /* of one host: a bit each */
 #define PW_ISLANDS_MAX 16u /* of one host */
 #define PW_EXIT_DETACHED 76 /* of an executor: a function, or its module as it was loaded, closed the connection to the daemon */
-/* of an executor: a function wrote past an output's room, so nothing in the device's memory can be trusted. (77: a test skipped.) */
+/* of an executor: a function wrote past an output's room, so no memory of the device can be trusted. (77: a test is skipped) */
 #define PW_EXIT_OVERRUN 75
 #define PW_EXIT_DEVICE 74 /* of an executor: its device can do nothing more, as `end_text` of its board says */
 #define PW_ISLAND_BOARD_BYTES (UINT64_C(1) << 32) /* virtual */
@@ -111,8 +111,7 @@ struct pw_island_board {
         _Alignas(64) _Atomic uint64_t ring_at[PW_DEVICES_MAX];
         /* Values that a device wrote at a seq below this are lost: it died after it. */
         _Alignas(64) _Atomic uint64_t lost_before[PW_DEVICES_MAX];
-        /* Counts up when segments that the device's executor has mapped are no more and it was not told of any: it asks which.
-         * Written by the daemon, which then rings. */
+        /* Counts up when segments that its executor has mapped are no more: it asks which. The daemon writes it, then rings. */
         _Alignas(64) _Atomic uint64_t gone[PW_DEVICES_MAX];
         /* Counts up when values of the device are to be copied to host memory: its executor asks which. Written likewise. */
         _Alignas(64) _Atomic uint64_t fetches[PW_DEVICES_MAX];
@@ -169,7 +168,7 @@ struct pw_report {
         uint32_t cause_node;
         struct pw_device_id cause_device;
         uint32_t zero;
-        char text[224];
+        char text[PW_CAUSE_BYTES];
 };
 
 /* One gang as this member ran it. Times: CLOCK_MONOTONIC, ns. */

@@ -68,6 +68,8 @@ struct pw_image_value {
         uint32_t first_use, last_use; /* nodes: writer and last reader; of the room's life, for the measured peak */
 };
 
+#define PW_CAUSE_BYTES 416u /* what a member says of what went wrong, and its 0 */
+
 enum pw_node_kind { PW_NODE_CALL = 1, PW_NODE_TRANSFER = 2, PW_NODE_LOAD = 3 };
 enum pw_transfer_phase {
         PW_PHASE_WHOLE = 0,

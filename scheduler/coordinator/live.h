@@ -22,7 +22,13 @@ struct pw_live_input {
 };
 
 /* Why results of a run are errors, as hosts reported it. node PW_NODE_NONE: the device was lost, and `text` says all of it. */
-struct pw_cause { struct pw_cause *next; uint32_t node; struct pw_device_id device; enum pw_status status; char text[224]; };
+struct pw_cause {
+        struct pw_cause *next;
+        uint32_t node;
+        struct pw_device_id device;
+        enum pw_status status;
+        char text[PW_CAUSE_BYTES];
+};
 
 enum pw_live_host_state {
         PW_LIVE_HOST_IDLE = 1,   /* it has nothing of the run */

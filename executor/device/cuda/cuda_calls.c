@@ -84,12 +84,15 @@ static enum pw_status launch_function(struct pw_exec_device *device, uint64_t nu
         flight->task.stream = device->launches;
         flight->task.fault = (uint32_t *)(uintptr_t)(pw_cuda_words_at(device, number) + offsetof(struct pw_guard_words, fault));
         device->launching = call;
+        device->refused = PW_OK;
         if (call->launches)
                 call->launches(call, true);
         flight->status = call->function->cuda(&flight->task);
         if (call->launches)
                 call->launches(call, false);
         device->launching = NULL;
+        if (flight->status == PW_OK)
+                flight->status = device->refused;
         return PW_OK;
 }
 

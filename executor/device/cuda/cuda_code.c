@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "base/table.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CODES_MOST 256u /* that stay loaded */
@@ -265,13 +267,44 @@ static const struct pw_code *code_of(const struct pw_device_call *call, const ch
         return NULL;
 }
 
-static enum pw_status say(struct pw_task *task, const struct pw_error *err)
+/* The call fails of it, whether its function looks or not: what it launches besides would make a value of nothing. */
+static enum pw_status refuse(struct pw_exec_device *device, struct pw_task *task, enum pw_status status, const char *format, ...)
 {
-        (void)pw_task_fail(task, "%s", err->text);
-        return err->status;
+        char text[PW_CAUSE_BYTES];
+        va_list args;
+
+        if (device->launching && device->refused != PW_OK)
+                return status; /* the first has its sentence */
+        va_start(args, format);
+        vsnprintf(text, sizeof text, format, args);
+        va_end(args);
+        (void)pw_task_fail(task, "%s", text);
+        if (device->launching)
+                device->refused = status;
+        return status;
 }
 
 static uint32_t size_of(uint32_t size) { return size ? size : 1; }
+
+static bool is_whole(const struct pw_kernel *kernel)
+{
+        bool is = kernel->name && (!kernel->arg_count || kernel->args);
+
+        for (uint32_t i = 0; is && i < kernel->arg_count; i++)
+                is = kernel->args[i];
+        return is;
+}
+
+/* What the driver says of it does not say what was asked. */
+static enum pw_status launch_refused(struct pw_exec_device *device, struct pw_task *task, const struct pw_kernel *kernel,
+                                     const struct pw_error *err)
+{
+        return refuse(device, task, err->status == PW_SYSTEM ? PW_FAILED : err->status,
+                      "launching %s, grid %ux%ux%u, block %ux%ux%u, %u bytes of shared memory, %u arguments: %s", kernel->name,
+                      size_of(kernel->grid[0]), size_of(kernel->grid[1]), size_of(kernel->grid[2]), size_of(kernel->block[0]),
+                      size_of(kernel->block[1]), size_of(kernel->block[2]), (unsigned)kernel->shared_bytes,
+                      (unsigned)kernel->arg_count, err->text);
+}
 
 enum pw_status pw_cuda_service_launch(struct pw_task *task, const struct pw_kernel *kernel)
 {
@@ -282,21 +315,21 @@ enum pw_status pw_cuda_service_launch(struct pw_task *task, const struct pw_kern
         struct pw_error err;
         enum pw_cuda_result result;
 
-        if (!call || !kernel->name || (kernel->arg_count && !kernel->args))
-                return pw_task_fail(task, "a kernel without a name or arguments, or outside of its function");
+        if (!call || !is_whole(kernel))
+                return refuse(device, task, PW_FAILED,
+                              "a kernel without a name or one of its arguments, or outside of its function");
         of.code = code_of(call, kernel->code);
         of.serial = call->serial;
-        if (!of.code) {
-                (void)pw_task_fail(task, "kernel %s: its module has no code %s", kernel->name, kernel->code ? kernel->code : "");
-                return PW_BAD_MODULE;
-        }
+        if (!of.code)
+                return refuse(device, task, PW_BAD_MODULE, "kernel %s: its module has no code %s", kernel->name,
+                              kernel->code ? kernel->code : "");
         if (pw_cuda_kernel(device, &of, &function, &err) != PW_OK)
-                return say(task, &err);
+                return refuse(device, task, err.status, "%s", err.text);
         result = device->driver->cuLaunchKernel(function, size_of(kernel->grid[0]), size_of(kernel->grid[1]),
                                                 size_of(kernel->grid[2]), size_of(kernel->block[0]), size_of(kernel->block[1]),
                                                 size_of(kernel->block[2]), kernel->shared_bytes, device->launches,
                                                 (void **)(uintptr_t)kernel->args, NULL);
-        return pw_cuda_check(device, result, kernel->name, &err) == PW_OK ? PW_OK : say(task, &err);
+        return pw_cuda_check(device, result, "the driver", &err) == PW_OK ? PW_OK : launch_refused(device, task, kernel, &err);
 }
 
 void pw_cuda_service_sleep(struct pw_task *task, uint64_t us) { (void)task, (void)us; }
@@ -308,5 +341,8 @@ enum pw_status pw_cuda_service_copy(struct pw_task *task, void *to, const void *
                 device->driver->cuMemcpyDtoDAsync((uintptr_t)to, (uintptr_t)from, bytes, device->launches);
         struct pw_error err;
 
-        return pw_cuda_check(device, result, "a copy", &err) == PW_OK ? PW_OK : say(task, &err);
+        if (pw_cuda_check(device, result, "the driver", &err) == PW_OK)
+                return PW_OK;
+        return refuse(device, task, err.status == PW_SYSTEM ? PW_FAILED : err.status,
+                      "a copy of %llu bytes from %p to %p, both of the device: %s", (unsigned long long)bytes, from, to, err.text);
 }

@@ -7,6 +7,7 @@
  *   empty   writes nothing                              ahead    code for a GPU that is yet to come
  *   newer   code of a compiler that is yet to come      moody   copies; shard 2: 7, never ends; 8, fault 1; 9, takes its time
  *   hostly  has no form for GPUs                    stuck    never returns; its time limit is 300 ms
+ *   forgot  asks for a kernel that is not there, and says that all is well;   wide, holed  for a block, an argument that cannot be
  *   again   the same, from when a process calls it for the second time
  */
 #include "pathways_module.h"
@@ -25,7 +26,7 @@ static const char *const faults[] = { "the first fault", "the second fault" };
 static enum pw_status launch(struct pw_task *task, const char *of, const char *name, const void *const *args)
 {
         const struct pw_kernel kernel = { .code = of, .name = name, .grid = { 1 }, .block = { 32 }, .args = args,
-                                          .arg_count = args ? 2 : 0 };
+                                          .arg_count = !args ? 0 : args[1] ? 2 : 1 };
 
         return task->services->launch(task, &kernel);
 }
@@ -91,6 +92,23 @@ static enum pw_status empty(struct pw_task *task)
         return PW_OK;
 }
 
+static enum pw_status forgot(struct pw_task *task) { return lost(task) == PW_OK ? PW_FAILED : empty(task); }
+
+static enum pw_status wide(struct pw_task *task)
+{
+        const struct pw_kernel kernel = { .code = "gpu", .name = "gpu_trap", .grid = { 1, 3 }, .block = { 2000 } };
+
+        return task->services->launch(task, &kernel);
+}
+
+static enum pw_status holed(struct pw_task *task)
+{
+        const void *const args[] = { &task->fault, NULL };
+        const struct pw_kernel kernel = { .code = "gpu", .name = "gpu_write", .args = args, .arg_count = 2 };
+
+        return task->services->launch(task, &kernel);
+}
+
 static enum pw_status stuck(struct pw_task *task)
 {
         (void)task;
@@ -107,5 +125,6 @@ static enum pw_status again(struct pw_task *task) { return calls_of_again++ ? st
         { .name = #function, .cuda = (function), .shape = pw_shape_as_input_0, .faults = faults, .fault_count = 2, __VA_ARGS__ }
 PW_MODULE_WITH("gpu", codes, ON_GPU(fault), ON_GPU(unnamed), ON_GPU(spill), ON_GPU(beyond), ON_GPU(trap),
                ON_GPU(hang, .time_limit_us = 300000), ON_GPU(refuse), ON_GPU(lost), ON_GPU(ahead), ON_GPU(newer), ON_GPU(empty),
-               ON_GPU(moody), ON_GPU(stuck, .time_limit_us = 300000), ON_GPU(again, .time_limit_us = 300000),
+               ON_GPU(moody), ON_GPU(forgot), ON_GPU(wide), ON_GPU(holed),
+               ON_GPU(stuck, .time_limit_us = 300000), ON_GPU(again, .time_limit_us = 300000),
                { .name = "hostly", .run = empty, .shape = pw_shape_as_input_0 });
