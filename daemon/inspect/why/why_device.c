@@ -152,12 +152,16 @@ static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_ro
         const struct pw_run *run = pw_scheduler_run(chain->lister->daemon->scheduler, gang->run);
         char why[80], ending[PW_WHY_KILL_BYTES], cancel[100] = "", left[16];
         uint64_t now_us = chain->lister->now_us, over_us = ends_us(chain, gang, run, why);
+        struct pw_child_order order;
+        bool is_joint = pw_child_order(chain->lister->daemon, gang->device, gang->seq, &order) &&
+                        order.node->kind == PW_NODE_TRANSFER;
 
         if (run && !run->cancelled)
                 snprintf(cancel, sizeof cancel, "`pathways cancel run %" PRIu64 "` ends it 10 s later; ", gang->run);
         if (over_us < UINT64_MAX)
-                pw_text_format(text, text_bytes, "%swait: if it has not returned in %s, pathwaysd ends its executor, %s", cancel,
-                               pw_duration_format(over_us > now_us ? over_us - now_us : 0, left), why);
+                pw_text_format(text, text_bytes, "%swait: if it has not returned in %s, pathwaysd %s, %s", cancel,
+                               pw_duration_format(over_us > now_us ? over_us - now_us : 0, left),
+                               is_joint ? "has it given up" : "ends its executor", why);
         else if (*cancel)
                 pw_text_format(text, text_bytes, "%sor wait, it has no time limit", cancel);
         else
