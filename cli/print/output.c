@@ -8,6 +8,7 @@
 
 #define COLUMNS 80u
 #define COLUMNS_MIN 40u /* narrower, nothing would be read */
+#define UNBOUND (1u << 20) /* where it is no terminal: what reads it looks for words in lines */
 #define LINES 24u
 
 static bool is_terminal(void) { return isatty(STDOUT_FILENO); }
@@ -38,7 +39,9 @@ uint32_t pw_output_columns(void)
 {
         struct winsize size;
 
-        if (!is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+        if (!is_terminal())
+                return UNBOUND;
+        if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
                 return COLUMNS;
         return size.ws_col > COLUMNS_MIN ? size.ws_col : COLUMNS_MIN;
 }

@@ -8,7 +8,7 @@
 /* Of standard output. */
 bool pw_output_is_screen(void);    /* a terminal that can move its cursor */
 uint32_t pw_output_lines(void);
-uint32_t pw_output_columns(void); /* at least 40; 80 where it is no terminal */
+uint32_t pw_output_columns(void); /* at least 40; no bound where it is no terminal */
 
 /* All rows, in `form` unless JSON is asked for. */
 PW_MUST_CHECK enum pw_status pw_output_rows(struct pw_invocation *invocation, const struct pw_form *form,

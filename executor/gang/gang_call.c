@@ -144,12 +144,17 @@ bool pw_gang_call_prepare(struct pw_exec_gang *gang, struct pw_room_head *ret_ou
 struct pw_room_head pw_gang_call_outcome(const struct pw_exec_gang *gang, const struct pw_device_end *end, const char *text)
 {
         enum pw_status status;
+        char number[48];
 
         if (end->guard != PW_GUARD_WHOLE)
                 return overrun(gang, end->output, end->guard);
         if (end->status == PW_OK)
                 return pw_gang_fault(gang, PW_OK);
         status = pw_status_told((uint32_t)end->status); /* a function may return any number */
+        if (!text[0] && status != end->status) {
+                snprintf(number, sizeof number, "it returned %d, which is no status", (int)end->status);
+                return pw_gang_cause(gang, status, number);
+        }
         return pw_gang_cause(gang, status, text[0] ? text : pw_status_text(status));
 }
 
