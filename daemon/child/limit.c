@@ -18,6 +18,11 @@ static uint64_t limit_of(const struct pw_daemon *daemon, const struct pw_image_n
         return !node->time_limit_us ? most_us : most_us ? pw_min_u64(node->time_limit_us, most_us) : node->time_limit_us;
 }
 
+static bool is_in(const struct pw_device_board *board, uint64_t seq)
+{
+        return atomic_load(&board->running) == seq && atomic_load(&board->done.seq) < seq;
+}
+
 /* What a device is in that must not take for ever; seq 0: nothing. Among them, what launches behind what the device does. */
 struct span { uint64_t seq, since_ns, together; };
 
@@ -59,7 +64,7 @@ static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *
         if (child->state != PW_CHILD_READY || child->kill_reason[0])
                 return UINT64_MAX;
         *ret_seq = child->give_up_seq;
-        if (child->give_up_seq && atomic_load(&child->board->running) == child->give_up_seq)
+        if (child->give_up_seq && is_in(child->board, child->give_up_seq))
                 return child->give_up_us;
         first = running(child->board);
         ahead = launching(child->board);
@@ -92,7 +97,7 @@ static void give_up(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enu
         for (uint64_t rest = board->log[seq % PW_ORDER_LOG].members; rest; rest &= rest - 1) {
                 struct pw_child *child = &daemon->children.all[__builtin_ctzll(rest)];
 
-                if (child->state != PW_CHILD_READY || atomic_load(&child->board->running) != seq || child->give_up_seq == seq)
+                if (child->state != PW_CHILD_READY || !is_in(child->board, seq) || child->give_up_seq == seq)
                         continue;
                 child->give_up_seq = seq;
                 child->give_up_us = daemon->children.gave_up_us;
@@ -105,8 +110,9 @@ static void give_up(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enu
 
 static void kill_in(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
 {
+        if (!daemon->children.all[device].kill_reason[0])
+                daemon->children.all[device].kill_seq = seq;
         pw_child_kill(daemon, device, status, why);
-        daemon->children.all[device].kill_seq = seq;
 }
 
 void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
@@ -114,8 +120,7 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
         const struct pw_child *child = &daemon->children.all[device];
         struct pw_child_order order;
 
-        if (child->state != PW_CHILD_READY || atomic_load(&child->board->running) != seq ||
-            atomic_load(&child->board->done.seq) >= seq || !pw_child_order(daemon, device, seq, &order))
+        if (child->state != PW_CHILD_READY || !is_in(child->board, seq) || !pw_child_order(daemon, device, seq, &order))
                 return;
         if (order.node->kind != PW_NODE_TRANSFER)
                 kill_in(daemon, device, seq, status, why);

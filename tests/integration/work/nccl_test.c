@@ -295,6 +295,32 @@ static void over_the_limit(void **state)
         does_not_end(state, "--function-limit=1s", 0, PW_TIME_LIMIT, "all-reduce|together took longer than a function may");
 }
 
+static bool is_back(const struct pw_listing *devices, void *context)
+{
+        size_t device = *(const size_t *)context;
+
+        return it_number(devices, device, "restarts") == 1 && !strcmp(it_text(devices, device, "state"), "ready");
+}
+
+/* One of them does not give it up, as it does nothing: it is ended, and the others are as they were. */
+static void one_does_nothing(void **state)
+{
+        struct it_host *host = nccl_begin_with(state, "cuda:4", "delay_us = 600000000\n", NULL, "--function-limit=1s");
+        struct nccl_scene scene = nccl_scene_over(host, 4);
+        struct pw_program *other = it_one_node(host->session, scene.slice, "pw/nop", PW_DIMS(NCCL_ELEMENTS), NULL);
+        struct pw_future *result = it_run_1(scene.program, scene.input);
+
+        it_until(host->session, "gangs", are_in_it, &(int){ 4 });
+        nccl_stop(host, 2);
+        it_fails_with(result, PW_TIME_LIMIT, "all-reduce|together took longer than a function may");
+        it_until(host->session, "devices", is_back, &(size_t){ 2 });
+        assert_int_equal(it_listed(host->session, "devices", "restarts"), 0);
+        pw_unref(result);
+        nccl_expect_sum(it_run_1(other, scene.input), 1);
+        pw_program_free(other);
+        nccl_scene_end(&scene);
+}
+
 static void over_its_deadline(void **state) { does_not_end(state, NULL, 300000, PW_DEADLINE, "deadline"); }
 
 int main(void)
@@ -306,6 +332,7 @@ int main(void)
                 IT_FOLDER_TEST(killed_in_it),     IT_FOLDER_TEST(killed_before_it_began),
                 IT_FOLDER_TEST(killed_as_they_meet), IT_FOLDER_TEST(an_abort_that_hangs), IT_FOLDER_TEST(why_it_waits),
                 IT_FOLDER_TEST(no_id),            IT_FOLDER_TEST(over_the_limit),   IT_FOLDER_TEST(over_its_deadline),
+                IT_FOLDER_TEST(one_does_nothing),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
