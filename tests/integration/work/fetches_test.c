@@ -73,6 +73,12 @@ static bool is_asleep(const struct pw_listing *gangs, void *context)
         return false;
 }
 
+static void not_on_gpus(void)
+{
+        if (getenv("PW_GPUS"))
+                it_skip("executors of GPUs copy values beside functions");
+}
+
 /* The device is in a function for `us` from now on, and copies nothing. */
 static struct pw_future *sleep_for(struct it_host *host, uint64_t us)
 {
@@ -108,7 +114,7 @@ static void until_says(struct pw_session *session, const char *what, struct pw_f
 
 static void who_waits_is_told(void **state)
 {
-        struct it_host *host = begin(state);
+        struct it_host *host = (not_on_gpus(), begin(state));
         struct pw_future *future = value(host, PW_DIMS(COUNT)), *nap;
         struct pw_view view;
 
@@ -129,9 +135,7 @@ static void who_waits_is_told(void **state)
         end(host);
 }
 
-#define WIDTH 1000u
-#define FLOOD 17u           /* runs of so many results */
-#define FETCHED_MAX 16384u  /* of a tenant, at a time */
+enum { WIDTH = 1000, FLOOD = 17 }; /* runs of so many results */
 
 static void run_wide(struct it_host *host, struct pw_future **results)
 {
@@ -155,12 +159,13 @@ static void run_wide(struct it_host *host, struct pw_future **results)
 static void many_at_a_time(void **state)
 {
         struct it_host *host = *state;
-        struct pw_future **results = calloc(FLOOD * WIDTH, sizeof *results), *nap;
-        uint32_t begun = 0, refused = 0;
+        static struct pw_future *results[FLOOD * WIDTH];
+        struct pw_future *nap;
         struct pw_view view;
         struct pw_error err;
-        int64_t since_us;
+        int64_t since_us, begun = 0, refused = 0;
 
+        not_on_gpus();
         it_start(host, IT_ARGS("--devices", "emulated:1", "--emulated-apart", "--host-memory", "128MiB", "--device-memory",
                                "32MiB"));
         host->session = it_connect(host);
@@ -172,12 +177,11 @@ static void many_at_a_time(void **state)
                 begun += status == PW_NOT_READY;
                 refused += status == PW_LIMIT && strstr(err.text, "are fetched from devices") != NULL;
         }
-        assert_int_equal(begun, FETCHED_MAX);
-        assert_int_equal(refused, FLOOD * WIDTH - FETCHED_MAX);
+        assert_int_equal(begun, 16384);
+        assert_int_equal(refused, FLOOD * WIDTH - 16384);
         since_us = it_now_us();
-        for (uint32_t i = 0; i < 200; i++)
-                it_ok(pw_session_fence(host->session, IT_ERR));
-        it_within("200 fences beside them", since_us, 200 * 100);
+        it_ok(pw_session_fence(host->session, IT_ERR));
+        it_within("a fence beside them", since_us, 1000);
         assert_true(it_signal_executor(host, "h0:0", SIGKILL));
         it_fails(pw_get(results[0], IT_LONG, &view, IT_ERR), PW_DEVICE_LOST, "h0:0");
         for (uint32_t i = 0; i < FLOOD * WIDTH; i++)
@@ -186,7 +190,6 @@ static void many_at_a_time(void **state)
         nap = value(host, PW_DIMS(COUNT)); /* of those nobody waits any more */
         it_expect_f64(nap, put_there, COUNT);
         pw_unref(nap);
-        free(results);
         end(host);
 }
 
@@ -234,7 +237,7 @@ static int64_t objects(struct it_host *host) { return it_listed(host->session, "
 
 static void all_wait_for_one_copy(void **state)
 {
-        struct it_host *host = begin(state);
+        struct it_host *host = (not_on_gpus(), begin(state));
         struct pw_future *future = value(host, PW_DIMS(COUNT)), *nap;
         struct asker asker = { .host = host, .id = pw_future_id(future) };
         int64_t before = objects(host);
@@ -258,7 +261,7 @@ static void all_wait_for_one_copy(void **state)
 /* A process that waits is killed: the value is there for others, and so it is when all have given it up. */
 static void who_waited_ends(void **state)
 {
-        struct it_host *host = begin(state);
+        struct it_host *host = (not_on_gpus(), begin(state));
         struct pw_future *future = value(host, PW_DIMS(COUNT)), *gone = value(host, PW_DIMS(COUNT)), *nap;
         struct asker asker = { .host = host, .id = pw_future_id(future) }, other = { .host = host, .id = pw_future_id(gone) };
         struct it_child child, second;
