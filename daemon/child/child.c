@@ -178,7 +178,7 @@ static void executor_down(struct pw_child *child, enum pw_status status)
 }
 
 /* Nobody is served before all are ready, and this one does not get there. */
-static void give_up(struct pw_child *child)
+static void abandon_start(struct pw_child *child)
 {
         struct pw_daemon *daemon = child->daemon;
         char who[40];
@@ -219,7 +219,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
         pw_child_end_log(child);
         if (daemon->phase == PW_STARTING && !was_ready && child->crashes >= BEGINNINGS)
-                give_up(child);
+                abandon_start(child);
         if (daemon->phase >= PW_STOPPING)
                 return;
         if (child->kill_reason[0])
