@@ -103,10 +103,11 @@ static uint64_t share(const struct pw_settings *settings, uint32_t device, uint6
 static enum pw_status collect(struct pw_daemon *daemon, struct asked *all, uint32_t count, struct pw_error *ret_err)
 {
         enum pw_status status = PW_OK;
-        uint64_t bytes, least = UINT64_MAX;
+        uint64_t least = UINT64_MAX;
         struct pw_error err;
 
         for (uint32_t i = 0; i < count; i++) {
+                uint64_t bytes = 0;
                 enum pw_status next = found(daemon, &all[i], i, &bytes, status == PW_OK ? ret_err : &err);
 
                 status = status == PW_OK ? next : status;
