@@ -169,8 +169,8 @@ static bool has_left(struct pw_exec_gang *gang, uint32_t device, struct pw_room_
         const struct pw_device_board *board = gang->launch->given.boards[device];
         uint64_t failed = pw_wait_load(&board->failed.seq);
 
-        if (failed == gang->seq)
-                return pw_gang_has_ended(gang, device, ret_fault);
+        if (pw_gang_has_ended(gang, device, ret_fault))
+                return true;
         if (failed >= pw_gang_mark_of(gang, device)->joint.first && failed < gang->seq) {
                 *ret_fault = ended_ahead(gang, device, failed);
                 return true;

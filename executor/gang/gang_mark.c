@@ -41,16 +41,20 @@ bool pw_gang_lost_meanwhile(const struct pw_exec_gang *gang, uint32_t device, ui
         return true;
 }
 
+/* Its mark of this gang is the daemon's word then, or that of a process that came later: `failed` may be of another gang by now. */
 bool pw_gang_has_ended(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
 {
         const struct pw_device_board *board = gang->launch->given.boards[device];
+        uint64_t failed = pw_wait_load(&board->failed.seq);
 
-        if (pw_wait_load(&board->failed.seq) < gang->seq)
+        if (failed < gang->seq)
                 return false;
-        if (pw_gang_mark_read(gang, &board->marks[gang->seq % PW_ORDER_LOG], ret_fault)) { /* the daemon says otherwise in it */
-                *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
-                ret_fault->cause_device = pw_gang_device(gang, device);
-        }
+        if (!pw_gang_mark_read(gang, &board->marks[gang->seq % PW_ORDER_LOG], ret_fault))
+                return true;
+        if (failed > gang->seq) /* it ended behind this one, which it did */
+                return false;
+        *ret_fault = pw_gang_fault(gang, PW_DEVICE_LOST);
+        ret_fault->cause_device = pw_gang_device(gang, device);
         return true;
 }
 

@@ -120,11 +120,24 @@ static bool is_back(const struct pw_listing *gangs, void *context)
                (!strcmp(it_text(gangs, last, "state"), "running") || !strcmp(it_text(gangs, last, "state"), "failed"));
 }
 
+static const struct { size_t row; const char *device; } others[] = { { 0, "h0:0" }, { 1, "h0:1" }, { 3, "h0:3" } };
+
+static void others_stop(const struct ahead *ahead)
+{
+        for (size_t k = 0; k < pw_array_count(others); k++)
+                nccl_stop(ahead->scene.host, others[k].row);
+}
+
+static void others_go_on(const struct ahead *ahead)
+{
+        for (size_t k = 0; k < pw_array_count(others); k++)
+                assert_true(it_signal_executor(ahead->scene.host, others[k].device, SIGCONT));
+}
+
 /* Shard 2 is launched behind a function of another run, in which its process ends: the next one makes it, and takes no part, for
  * the others have begun without it. They hear of all that only then. */
 static void behind_another_run(void **state)
 {
-        static const struct { size_t row; const char *device; } others[] = { { 0, "h0:0" }, { 1, "h0:1" }, { 3, "h0:3" } };
         struct ahead ahead = ahead_begin(state, "cuda:4", 4);
         struct pw_session *session = ahead.scene.host->session;
         struct pw_program *other = copies(&ahead);
@@ -138,19 +151,63 @@ static void behind_another_run(void **state)
                 stuck = run_of(&ahead, other, NEVER_ENDS);
                 result = run(&ahead, 1);
                 it_until(session, "status", have_launched, &(int){ 8 * i });
-                for (size_t k = 0; k < pw_array_count(others); k++)
-                        nccl_stop(ahead.scene.host, others[k].row);
+                others_stop(&ahead);
                 assert_true(it_signal_executor(ahead.scene.host, "h0:2", SIGKILL));
                 ahead.restarts = i;
                 it_until(session, "gangs", is_back, &ahead);
-                for (size_t k = 0; k < pw_array_count(others); k++)
-                        assert_true(it_signal_executor(ahead.scene.host, others[k].device, SIGCONT));
+                others_go_on(&ahead);
                 start_us = it_now_us();
                 it_fails_with(stuck, PW_CRASHED, "h0:2|SIGKILL");
                 it_fails_with(result, PW_DEVICE_LOST, "h0:2");
                 it_within("both have failed", start_us, 2 * IT_SECOND);
                 pw_unref(stuck);
                 pw_unref(result);
+                expect_right(&ahead, 1);
+        }
+        pw_program_free(other);
+        ahead_end(&ahead);
+}
+
+static bool is_at_function(const struct pw_listing *gangs, void *context)
+{
+        (void)context;
+        for (size_t i = 0; i < it_rows(gangs); i++)
+                if (!strcmp(it_text(gangs, i, "device"), "h0:2") && strstr(it_text(gangs, i, "node"), "gpu/moody") &&
+                    !strcmp(it_text(gangs, i, "state"), "running"))
+                        return true;
+        return false;
+}
+
+static bool is_ready(const struct pw_listing *devices, void *context)
+{
+        return it_number(devices, 2, "restarts") == *(const int *)context && !strcmp(it_text(devices, 2, "state"), "ready");
+}
+
+/* Its process ends in the all-reduce, and the next one behind it, before the others look: the later end does not hide the first. */
+static void and_ends_again_behind_it(void **state)
+{
+        struct ahead ahead = ahead_begin(state, "cuda:4", 4);
+        struct pw_session *session = ahead.scene.host->session;
+        struct pw_program *other = copies(&ahead);
+        struct pw_future *result, *behind;
+        int64_t start_us;
+
+        for (int i = 1; i <= 2; i++) {
+                result = run(&ahead, NEVER_ENDS);
+                it_until(session, "status", have_launched, &(int){ 8 * i });
+                others_stop(&ahead);
+                assert_true(it_signal_executor(ahead.scene.host, "h0:2", SIGKILL));
+                behind = run_of(&ahead, other, NEVER_ENDS);
+                it_until(session, "gangs", is_at_function, NULL);
+                assert_true(it_signal_executor(ahead.scene.host, "h0:2", SIGKILL));
+                it_until(session, "devices", is_ready, &(int){ 2 * i });
+                others_go_on(&ahead);
+                start_us = it_now_us();
+                it_fails_with(result, PW_CRASHED, "h0:2|SIGKILL");
+                it_within("the others have given up", start_us, IT_SECOND / 5); /* not by the rule for what nobody thought of */
+                it_fails_with(behind, PW_CRASHED, "h0:2|SIGKILL");
+                pw_unref(result);
+                pw_unref(behind);
                 expect_right(&ahead, 1);
         }
         pw_program_free(other);
@@ -206,7 +263,7 @@ static void by_no_joint_after_all(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { IT_FOLDER_TEST(behind_a_function_that_does_not_end),
-                                            IT_FOLDER_TEST(behind_another_run),
+                                            IT_FOLDER_TEST(behind_another_run), IT_FOLDER_TEST(and_ends_again_behind_it),
                                             IT_FOLDER_TEST(behind_a_function_that_fails), IT_FOLDER_TEST(by_no_joint_after_all) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
