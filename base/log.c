@@ -67,7 +67,7 @@ void pw_log(const struct pw_log *log, enum pw_log_level level, const char *forma
         char line[LINE_BYTES];
         va_list args;
 
-        if (level > log->level)
+        if (!log || level > log->level)
                 return;
         size_t head = format_head(log, level, line);
         size_t room = sizeof line - head;

@@ -1,4 +1,4 @@
-/* The daemon's log: one line an event, key=value, to stderr. Libraries stay silent and give an error.
+/* The log of the daemon and its executors: one line an event, key=value, to stderr. Libraries stay silent and give an error.
  *
  * Threads: any; a line is one write. The writer is handed over explicitly, there is no global one.
  */
@@ -25,7 +25,7 @@ struct pw_log {
 int pw_log_unblocked(int fd);
 
 /* pw_log(log, PW_LOG_INFO, "executor started device=%u pid=%d", ...): the first words say what, then key=value. A value with
- * spaces is quoted by the caller. */
+ * spaces is quoted by the caller. `log` NULL: nobody reads it. */
 void pw_log(const struct pw_log *log, enum pw_log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,13 +1,13 @@
 /* Attaching: Hello, Welcome, maps; and the surroundings of the launch loop, by requests to the daemon. */
 #include "executor/attach.h"
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "executor/arenas.h"
 #include "libclient/socket/connection.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 
 #define MAPS_MAX (2 + PW_ISLANDS_MAX + PW_DEVICES_MAX)
 
@@ -338,7 +338,7 @@ __attribute__((noreturn)) static void device_lost(void *context, const char *how
         struct pw_device_board *own = params->boards[params->device];
 
         strncpy(own->end_text, how, sizeof own->end_text - 1);
-        fprintf(stderr, "device lost device=%u text=\"%s\"\n", params->device, how);
+        pw_log(params->log, PW_LOG_ERROR, "device lost text=\"%s\"", how);
         _exit(PW_EXIT_DEVICE);
 }
 
@@ -349,6 +349,7 @@ static enum pw_status open_collective(struct pw_attached *attached, struct pw_co
         bool nccl = params->kind->caps(params->handle) & PW_DEVICE_NCCL;
 
         of->number = params->device;
+        of->log = params->log;
         of->device = params->handle;
         of->memory = attached->arenas.bases[params->device];
         of->memory_bytes = attached->arenas.bytes;
@@ -363,6 +364,7 @@ static enum pw_status open_device(struct pw_attached *attached, struct pw_device
         struct pw_launch_params *params = &attached->params;
 
         options->params.number = params->device;
+        options->params.log = params->log;
         options->params.ring = ring_own;
         options->params.lost = device_lost;
         options->params.context = params;
@@ -424,7 +426,8 @@ static enum pw_status bring_up(struct pw_attached *attached, const char *options
         return status == PW_OK ? told : status;
 }
 
-enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attached, struct pw_error *ret_err)
+enum pw_status pw_attach(int fd, uint32_t device, const struct pw_log *log, struct pw_attached **ret_attached,
+                         struct pw_error *ret_err)
 {
         struct pw_attached *attached = calloc(1, sizeof *attached);
         struct pw_connection_params params = { .fd = fd, .role = "executor", .device = device, .gone = daemon_gone,
@@ -445,6 +448,7 @@ enum pw_status pw_attach(int fd, uint32_t device, struct pw_attached **ret_attac
                                                      ask_leaving, ask_module, end_if_detached, ring_doorbell };
         attached->params.around = &attached->around;
         attached->params.device = device;
+        attached->params.log = log;
         status = map_boards(attached, &welcome, ret_err);
         if (status == PW_OK)
                 status = bring_up(attached, welcome.reply->welcome->device_options, ret_err);

@@ -1,13 +1,13 @@
 /* The launch loop. */
 #include "executor/launch.h"
 
+#include "base/log.h"
 #include "executor/gang/fetch.h"
 #include "executor/gang/flight.h"
 #include "executor/gang/unpin.h"
 #include "executor/wait.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -25,8 +25,8 @@ uint64_t pw_launch_clock_ns(void)
 
 void pw_launch_die(const struct pw_launch *launch, const struct pw_error *err)
 {
-        fprintf(stderr, "executor cannot go on device=%u status=%s text=\"%s\"\n", launch->given.device,
-                pw_status_name(err->status), err->text);
+        pw_log(launch->given.log, PW_LOG_ERROR, "executor cannot go on status=%s text=\"%s\"", pw_status_name(err->status),
+               err->text);
         _exit(1);
 }
 
@@ -128,6 +128,13 @@ void pw_launch_begins(struct pw_launch *launch, uint64_t seq, uint64_t now_ns)
         atomic_store_explicit(&launch->own->running, seq, memory_order_release);
 }
 
+void pw_launch_launching(struct pw_launch *launch, uint64_t seq)
+{
+        if (seq)
+                atomic_store_explicit(&launch->own->launching_since_ns, pw_launch_clock_ns(), memory_order_relaxed);
+        atomic_store_explicit(&launch->own->launching, seq, memory_order_release);
+}
+
 void pw_launch_ended(struct pw_launch *launch, const struct pw_exec_gang *gang, const struct pw_launch_span *span,
                      enum pw_status status)
 {
@@ -164,6 +171,11 @@ static void run_gang(struct pw_launch *launch, const struct pw_order *order, uin
         if (launch->flights) /* those ahead of it may have been done only then */
                 start_ns = atomic_load_explicit(&launch->own->started_ns, memory_order_relaxed);
         pw_launch_ended(launch, &gang, &(struct pw_launch_span){ start_ns, launch->now_ns }, status);
+}
+
+bool pw_launch_serves(const struct pw_launch *launch)
+{
+        return pw_launch_has_fetches(launch) || pw_launch_has_leaving(launch);
 }
 
 void pw_launch_serve(struct pw_launch *launch)

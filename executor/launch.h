@@ -26,6 +26,7 @@ struct pw_launch_params {
         const struct pw_collective_kind *collective;
         struct pw_collective *joints;                          /* of that kind */
         const struct pw_surroundings *around;
+        const struct pw_log *log;                              /* NULL: none */
         bool is_used;                                          /* the arena of the device had rooms before: bytes of any tenant */
 };
 
@@ -71,8 +72,13 @@ void pw_launch_wait(struct pw_launch *launch);
 
 /* Gang `seq` is what the device does from now on, as listings and limits see it. */
 void pw_launch_begins(struct pw_launch *launch, uint64_t seq, uint64_t now_ns);
-/* What others wait for, who do not for all that is ordered: readers, and who has pages to give back. Where nothing is half done. */
+/* This thread is in code of others that launches work of gang `seq`, though what is ahead of it may not be done; 0: no more. Its
+ * limit counts meanwhile. */
+void pw_launch_launching(struct pw_launch *launch, uint64_t seq);
+/* What others wait for, who do not for all that is ordered: readers, and who has pages to give back. Where nothing is half done; a
+ * part of it, as pw_launch_serves() says then. Publishes what the device has done meanwhile. */
 void pw_launch_serve(struct pw_launch *launch);
+bool pw_launch_serves(const struct pw_launch *launch); /* there is more */
 /* A gang has ended: it goes into the history, and is published as done. */
 struct pw_launch_span { uint64_t start_ns, end_ns; };
 void pw_launch_ended(struct pw_launch *launch, const struct pw_exec_gang *gang, const struct pw_launch_span *span,

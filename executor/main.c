@@ -1,4 +1,5 @@
 /* pathways-executor: the process that owns one device, or the one that describes functions. pathwaysd starts it. */
+#include "base/log.h"
 #include "base/memory.h"
 #include "executor/attach.h"
 #include "executor/describe.h"
@@ -15,16 +16,20 @@
 struct arguments {
         bool describe;
         const char *measure; /* options of a device; NULL: that is not what is asked */
+        const char *name;    /* how the log calls it */
         long device, fd;
+        bool journal;        /* it is journald's */
+        struct pw_log log;
 };
 
 static bool arguments_parse(int argc, char **argv, struct arguments *ret_arguments)
 {
         static const struct option options[] = {
                 { "describe", no_argument, NULL, 'e' }, { "device", required_argument, NULL, 'd' },
-                { "fd", required_argument, NULL, 'f' }, { "measure", required_argument, NULL, 'm' }, { NULL, 0, NULL, 0 },
+                { "fd", required_argument, NULL, 'f' }, { "measure", required_argument, NULL, 'm' },
+                { "name", required_argument, NULL, 'n' }, { "journal", no_argument, NULL, 'j' }, { NULL, 0, NULL, 0 },
         };
-        struct arguments arguments = { .device = -1, .fd = -1 };
+        struct arguments arguments = { .device = -1, .fd = -1, .name = "executor" };
         int option;
 
         while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -36,6 +41,10 @@ static bool arguments_parse(int argc, char **argv, struct arguments *ret_argumen
                         arguments.measure = optarg;
                 else if (option == 'f')
                         arguments.fd = strtol(optarg, NULL, 10);
+                else if (option == 'n')
+                        arguments.name = optarg;
+                else if (option == 'j')
+                        arguments.journal = true;
                 else
                         return false;
         }
@@ -48,7 +57,7 @@ static enum pw_status device_serve(const struct arguments *arguments, struct pw_
 {
         struct pw_attached *attached;
         struct pw_launch *launch;
-        enum pw_status status = pw_attach((int)arguments->fd, (uint32_t)arguments->device, &attached, ret_err);
+        enum pw_status status = pw_attach((int)arguments->fd, (uint32_t)arguments->device, &arguments->log, &attached, ret_err);
 
         if (status != PW_OK)
                 return status;
@@ -85,6 +94,7 @@ static enum pw_status free_bytes(const struct arguments *arguments, uint64_t *re
         if (!kind || !kind->free_bytes)
                 return pw_error_set(ret_err, PW_INVALID,
                                     "a device of kind %s does not say what it has: give --device-memory a size", options.kind);
+        options.params.log = &arguments->log;
         options.params.lost = lost;
         options.params.context = (void *)(uintptr_t)arguments;
         status = kind->open(&options.params, &device, ret_err);
@@ -153,6 +163,14 @@ static bool is_private(void)
         return !tracing || user_of(tracing) != self || user_of(getppid()) == self;
 }
 
+static void log_begin(struct arguments *arguments)
+{
+        arguments->log = (struct pw_log){ .fd = pw_log_unblocked(STDERR_FILENO), .level = PW_LOG_INFO, .who = arguments->name,
+                                          .journal = arguments->journal };
+        if (arguments->log.fd < 0) /* it is of the daemon's user alone */
+                arguments->log.fd = STDERR_FILENO;
+}
+
 int main(int argc, char **argv)
 {
         struct arguments arguments;
@@ -160,7 +178,8 @@ int main(int argc, char **argv)
         enum pw_status status;
 
         if (!arguments_parse(argc, argv, &arguments)) {
-                fprintf(stderr, "usage: pathways-executor --device N --fd N | --describe --fd N | --measure OPTIONS --fd N\n"
+                fprintf(stderr, "usage: pathways-executor {--device N | --describe | --measure OPTIONS} --fd N [--name TEXT] "
+                                "[--journal]\n"
                                 "pathwaysd starts it; there is no reason to do so by hand\n");
                 return 2;
         }
@@ -168,6 +187,7 @@ int main(int argc, char **argv)
                 fprintf(stderr, "pathways-executor runs code of modules, and never as root: see pathwaysd --executor-user\n");
                 return 1;
         }
+        log_begin(&arguments);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         prctl(PR_SET_TIMERSLACK, 1UL);
         if (!is_private()) {
@@ -182,6 +202,6 @@ int main(int argc, char **argv)
         status = arguments.describe ? pw_describe_serve((int)arguments.fd, &err) : device_serve(&arguments, &err);
         if (status == PW_DAEMON_GONE)
                 return 0;
-        fprintf(stderr, "executor ended device=%ld status=%s text=\"%s\"\n", arguments.device, pw_status_name(status), err.text);
+        pw_log(&arguments.log, PW_LOG_ERROR, "executor ended status=%s text=\"%s\"", pw_status_name(status), err.text);
         return 1;
 }

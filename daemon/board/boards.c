@@ -159,6 +159,7 @@ static void fail_gang(struct pw_boards *boards, const struct pw_message *message
         struct pw_mark *mark = &board->marks[message->seq % PW_ORDER_LOG];
 
         mark->status = message->status;
+        atomic_store(&mark->broken, PW_OK);
         mark->cause_node = message->node;
         mark->cause_device = (struct pw_device_id){ (uint16_t)message->host, (uint16_t)message->device };
         atomic_store(&mark->seq, message->seq);

@@ -20,6 +20,7 @@
 
 #define BACKOFF_FIRST_US 100000u
 #define BACKOFF_MAX_US 5000000u
+#define LASTED_US 10000000u /* an executor that was ready so long is none that crashes at once */
 #define STOP_MS 2000
 #define BEGINNINGS 5u /* of a child, in vain, until a daemon that starts is given up: within a second or two */
 
@@ -216,7 +217,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         if (!pw_child_describes(child))
                 pw_gpus_executor(daemon->gpus, child->number, 0);
         was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
-        child->crashes = was_useful || pw_now_us() - child->started_us > 10000000 ? 1 : child->crashes + 1;
+        child->crashes = was_useful || (was_ready && pw_now_us() - child->started_us > LASTED_US) ? 1 : child->crashes + 1;
         pw_child_end_log(child);
         if (daemon->phase == PW_STARTING && !was_ready && child->crashes >= BEGINNINGS)
                 abandon_start(child);

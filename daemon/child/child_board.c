@@ -96,12 +96,15 @@ void pw_child_boards_done(struct pw_daemon *daemon)
         pw_close_fd(&children->bells_fd);
 }
 
-/* It ended in a gang behind the one that the device did: that one is not to blame, and is lost. */
+/* It ended in a gang behind the one that the device did, or for one that is over: that one is not to blame, and is lost. */
 static void blame(const struct pw_child *child, uint64_t running, enum pw_status *status, char how[200])
 {
-        if (!running || !child->ended_seq || child->ended_seq == running)
+        uint64_t blamed = child->kill_seq ? child->kill_seq : child->ended_seq;
+
+        if (!running || !blamed || blamed == running)
                 return;
-        snprintf(how, 200, "by what was launched behind it: %s", child->ended_how); /* which may be another tenant's */
+        snprintf(how, 200, "by what was %s it: %s", blamed > running ? "launched behind" : "ahead of", child->ended_how);
+        /* which may be another tenant's */
         *status = PW_DEVICE_LOST;
 }
 

@@ -23,14 +23,23 @@ static bool is_in(const struct pw_device_board *board, uint64_t seq)
         return atomic_load(&board->running) == seq && atomic_load(&board->done.seq) < seq;
 }
 
+/* It launches its work behind what the device does, and that is not done. */
+static bool is_launching(const struct pw_device_board *board, uint64_t seq)
+{
+        return atomic_load(&board->launching) == seq && atomic_load(&board->done.seq) < seq;
+}
+
 /* What a device is in that must not take for ever; seq 0: nothing. Among them, what launches behind what the device does. */
 struct span { uint64_t seq, since_ns, together; };
 
 static struct span running(const struct pw_device_board *board)
 {
         uint64_t since_ns = atomic_load(&board->running_since_ns);
+        struct span span = { since_ns ? atomic_load(&board->running) : 0, since_ns, atomic_load(&board->running_together) };
 
-        return (struct span){ since_ns ? atomic_load(&board->running) : 0, since_ns, atomic_load(&board->running_together) };
+        if (atomic_load(&board->running_since_ns) != since_ns) /* the next one has begun */
+                span.seq = 0;
+        return span;
 }
 
 static struct span launching(const struct pw_device_board *board)
@@ -55,6 +64,13 @@ static uint64_t span_over_us(const struct pw_daemon *daemon, const struct pw_chi
         return span->since_ns / 1000 + pw_min_u64(limit, UINT64_MAX - span->since_ns / 1000);
 }
 
+/* Who launches says nothing meanwhile: whether what the device did is done is not known from then on. So unless that was over its
+ * time before, the one that launches is first to be blamed. */
+static bool hides(const struct span *ahead, uint64_t ahead_us, uint64_t first_us)
+{
+        return ahead->seq && ahead_us < UINT64_MAX && ahead->since_ns / 1000 < first_us;
+}
+
 /* When what a device is in must be over, and in which gang that is; UINT64_MAX: it is in nothing with a limit. */
 static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *child, uint64_t *ret_seq)
 {
@@ -70,8 +86,8 @@ static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *
         ahead = launching(child->board);
         first_us = span_over_us(daemon, child, &first);
         ahead_us = span_over_us(daemon, child, &ahead);
-        *ret_seq = ahead_us < first_us ? ahead.seq : first.seq;
-        return pw_min_u64(first_us, ahead_us);
+        *ret_seq = hides(&ahead, ahead_us, first_us) ? ahead.seq : first.seq;
+        return *ret_seq == ahead.seq ? ahead_us : first_us;
 }
 
 uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint64_t *ret_limit_us)
@@ -93,14 +109,17 @@ static void give_up(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enu
 {
         struct pw_island_board *board = daemon->children.islands[daemon->children.all[device].island].board;
 
-        daemon->children.gave_up_us = pw_now_us() + GIVE_UP_US;
+        uint64_t until_us = pw_now_us() + GIVE_UP_US;
+
+        if (!daemon->children.gave_up_us)
+                daemon->children.gave_up_us = until_us;
         for (uint64_t rest = board->log[seq % PW_ORDER_LOG].members; rest; rest &= rest - 1) {
                 struct pw_child *child = &daemon->children.all[__builtin_ctzll(rest)];
 
                 if (child->state != PW_CHILD_READY || !is_in(child->board, seq) || child->give_up_seq == seq)
                         continue;
                 child->give_up_seq = seq;
-                child->give_up_us = daemon->children.gave_up_us;
+                child->give_up_us = until_us;
                 child->give_up_status = status;
                 atomic_store(&board->give_up[child->number].status, status);
                 atomic_store(&board->give_up[child->number].seq, seq);
@@ -120,11 +139,12 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
         const struct pw_child *child = &daemon->children.all[device];
         struct pw_child_order order;
 
-        if (child->state != PW_CHILD_READY || !is_in(child->board, seq) || !pw_child_order(daemon, device, seq, &order))
+        if (child->state != PW_CHILD_READY || atomic_load(&child->board->failed.seq) == seq ||
+            !pw_child_order(daemon, device, seq, &order)) /* it writes down that a process before it ended there */
                 return;
-        if (order.node->kind != PW_NODE_TRANSFER)
+        if (is_launching(child->board, seq) || (is_in(child->board, seq) && order.node->kind != PW_NODE_TRANSFER))
                 kill_in(daemon, device, seq, status, why);
-        else if (atomic_load(&child->board->running_since_ns) && child->give_up_seq != seq)
+        else if (is_in(child->board, seq) && atomic_load(&child->board->joint.began) == seq && child->give_up_seq != seq)
                 give_up(daemon, device, seq, status);
 }
 
@@ -141,10 +161,12 @@ uint64_t pw_limits_next_us(const struct pw_daemon *daemon)
 {
         uint64_t next_us = look_us(daemon), shortest_us = daemon->children.shortest_limit_us, seq;
 
+        if (!daemon->counters.runs_in_flight)
+                next_us = UINT64_MAX;
         if (daemon->children.gave_up_us)
                 next_us = pw_min_u64(next_us, daemon->children.gave_up_us);
-        if (!daemon->counters.runs_in_flight && !daemon->children.gave_up_us)
-                return UINT64_MAX;
+        if (!daemon->counters.runs_in_flight)
+                return next_us;
         if (!shortest_us)
                 return next_us;
         for (uint32_t i = 0; i < daemon->device_count; i++)
@@ -161,12 +183,26 @@ static void end_over(struct pw_daemon *daemon, struct pw_child *child, uint64_t 
                 return;
         if (child->give_up_seq == seq) {
                 kill_in(daemon, child->number, seq, child->give_up_status, "it did not give up what devices do together");
-        } else if (order.node->kind == PW_NODE_TRANSFER) {
+        } else if (order.node->kind == PW_NODE_TRANSFER && !is_launching(child->board, seq)) {
                 give_up(daemon, child->number, seq, PW_TIME_LIMIT);
         } else {
                 snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(limit_of(daemon, order.node), limit));
                 kill_in(daemon, child->number, seq, PW_TIME_LIMIT, why);
         }
+}
+
+/* When the next one must have given up; 0: all have. */
+static uint64_t given_up_us(const struct pw_daemon *daemon)
+{
+        uint64_t until_us = UINT64_MAX;
+
+        for (uint32_t i = 0; i < daemon->device_count; i++) {
+                const struct pw_child *child = &daemon->children.all[i];
+                if (child->state == PW_CHILD_READY && !child->kill_reason[0] && child->give_up_seq &&
+                    is_in(child->board, child->give_up_seq))
+                        until_us = pw_min_u64(until_us, child->give_up_us);
+        }
+        return until_us < UINT64_MAX ? until_us : 0;
 }
 
 void pw_limits_tick(struct pw_daemon *daemon, uint64_t now_us)
@@ -176,8 +212,6 @@ void pw_limits_tick(struct pw_daemon *daemon, uint64_t now_us)
 
         if (!gave_up && !works)
                 return;
-        if (gave_up)
-                daemon->children.gave_up_us = 0;
         daemon->children.looked_us = now_us;
         for (uint32_t i = 0; i < daemon->device_count; i++) {
                 struct pw_child *child = &daemon->children.all[i];
@@ -186,4 +220,5 @@ void pw_limits_tick(struct pw_daemon *daemon, uint64_t now_us)
                 if (limit_us(daemon, child, &seq) <= now_us)
                         end_over(daemon, child, seq);
         }
+        daemon->children.gave_up_us = given_up_us(daemon);
 }

@@ -22,8 +22,8 @@
 struct launch {
         int program, socket;
         struct pw_executor_user user;
-        char device[16], options[PW_DEVICE_OPTIONS_BYTES];
-        char *argv[6], *cache, **environment;
+        char device[16], name[32], options[PW_DEVICE_OPTIONS_BYTES];
+        char *argv[9], *cache, **environment;
 };
 
 enum pw_status pw_executor_user(struct pw_daemon *daemon, struct pw_executor_user *ret_user, struct pw_error *ret_err)
@@ -75,20 +75,25 @@ void pw_device_options_format(const struct pw_settings *settings, uint32_t devic
                  settings->no_nccl, settings->nccl_nvls, settings->nccl_communicators);
 }
 
-static void fill_argv(struct launch *launch, int device)
+/* `argument` NULL: `what` has none. */
+static void fill_argv(struct launch *launch, const struct pw_daemon *daemon, int device, const char *what, const char *argument)
 {
         int i = 0;
 
-        snprintf(launch->device, sizeof launch->device, "%d", device);
+        if (device < 0)
+                snprintf(launch->name, sizeof launch->name, "describer");
+        else
+                snprintf(launch->name, sizeof launch->name, "executor h%u:%d", daemon->host, device);
         launch->argv[i++] = (char *)"pathways-executor";
-        if (device < 0) {
-                launch->argv[i++] = (char *)"--describe";
-        } else {
-                launch->argv[i++] = (char *)"--device";
-                launch->argv[i++] = launch->device;
-        }
+        launch->argv[i++] = (char *)(uintptr_t)what;
+        if (argument)
+                launch->argv[i++] = (char *)(uintptr_t)argument;
         launch->argv[i++] = (char *)"--fd";
         launch->argv[i++] = (char *)"3";
+        launch->argv[i++] = (char *)"--name";
+        launch->argv[i++] = launch->name;
+        if (daemon->log.journal)
+                launch->argv[i++] = (char *)"--journal";
         launch->argv[i] = NULL;
 }
 
@@ -189,7 +194,11 @@ enum pw_status pw_spawn(struct pw_daemon *daemon, int device, struct pw_spawned 
         struct launch launch = { .program = -1 };
         enum pw_status status;
 
-        fill_argv(&launch, device);
+        snprintf(launch.device, sizeof launch.device, "%d", device);
+        if (device < 0)
+                fill_argv(&launch, daemon, device, "--describe", NULL);
+        else
+                fill_argv(&launch, daemon, device, "--device", launch.device);
         status = spawn(daemon, &launch, ret_spawned, ret_err);
         if (status == PW_OK)
                 fcntl(ret_spawned->socket, F_SETFL, O_NONBLOCK);
@@ -199,9 +208,8 @@ enum pw_status pw_spawn(struct pw_daemon *daemon, int device, struct pw_spawned 
 enum pw_status pw_spawn_measure(struct pw_daemon *daemon, uint32_t device, struct pw_spawned *ret_spawned, struct pw_error *ret_err)
 {
         struct launch launch = { .program = -1 };
-        char *argv[] = { (char *)"pathways-executor", (char *)"--measure", launch.options, (char *)"--fd", (char *)"3", NULL };
 
         pw_device_options_format(&daemon->settings, device, launch.options, sizeof launch.options);
-        memcpy(launch.argv, argv, sizeof argv);
+        fill_argv(&launch, daemon, (int)device, "--measure", launch.options);
         return spawn(daemon, &launch, ret_spawned, ret_err);
 }

@@ -54,30 +54,27 @@ static bool may_have(const struct pw_child *child, uint64_t file)
                (child->unpins.any_file || pw_table_get(&child->unpins.files, file));
 }
 
-uint64_t pw_children_unpin(struct pw_daemon *daemon, const struct pw_unpin_pages *pages)
+struct pw_unpin_asked pw_children_unpin(struct pw_daemon *daemon, const struct pw_unpin_pages *pages)
 {
-        uint64_t number = 0;
+        struct pw_unpin_asked asked = { 0, 0 };
 
         for (uint32_t i = 0; daemon->children.all && i < daemon->device_count; i++) {
                 struct pw_child *child = &daemon->children.all[i];
                 if (!may_have(child, pages->file))
                         continue;
-                number = number ? number : ++daemon->children.unpins;
-                ask(child, number, pages);
+                asked.number = asked.number ? asked.number : ++daemon->children.unpins;
+                asked.devices |= UINT64_C(1) << i;
+                ask(child, asked.number, pages);
         }
-        return number;
+        return asked;
 }
 
-uint64_t pw_children_unpinned(const struct pw_daemon *daemon)
+bool pw_children_unpinned(const struct pw_daemon *daemon, const struct pw_unpin_asked *asked)
 {
-        uint64_t upto = UINT64_MAX;
-
-        for (uint32_t i = 0; daemon->children.all && i < daemon->device_count; i++) {
-                const struct pw_child_unpins *unpins = &daemon->children.all[i].unpins;
-                if (unpins->answered < unpins->asked)
-                        upto = pw_min_u64(upto, unpins->answered);
-        }
-        return upto;
+        for (uint64_t rest = asked->devices; rest; rest &= rest - 1)
+                if (daemon->children.all[__builtin_ctzll(rest)].unpins.answered < asked->number)
+                        return false;
+        return true;
 }
 
 static void answered(struct pw_child *child, uint64_t upto)

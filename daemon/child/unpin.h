@@ -2,8 +2,8 @@
  * them before the pages are given back.
  *
  * An executor says in its board whether it has any, and they are in files that it was given: others need not wait for it, whatever
- * keeps it. What it is asked has a number that counts up, over all executors, and it
- * answers with the number up to which it has done so; one whose process has ended has let go of all.
+ * keeps it. What it is asked has a number that counts up, over all executors, and it answers with the number up to which it has
+ * done so; one whose process has ended has let go of all.
  */
 #ifndef PW_DAEMON_CHILD_UNPIN_H
 #define PW_DAEMON_CHILD_UNPIN_H
@@ -29,10 +29,12 @@ struct pw_child_unpins {
 
 /* The executor of `device` is given this file, pages of which it may register. */
 void pw_child_unpin_may(struct pw_daemon *daemon, uint32_t device, uint64_t file);
-/* Ask each executor that may have any of them to let go. Returns the number of that; 0: nobody has. */
-uint64_t pw_children_unpin(struct pw_daemon *daemon, const struct pw_unpin_pages *pages);
-/* Up to which number all have let go; UINT64_MAX: of all. */
-uint64_t pw_children_unpinned(const struct pw_daemon *daemon);
+/* What was asked, and whom: a bit for each device. */
+struct pw_unpin_asked { uint64_t number, devices; };
+/* Ask each executor that may have any of them to let go; number 0: nobody has. */
+struct pw_unpin_asked pw_children_unpin(struct pw_daemon *daemon, const struct pw_unpin_pages *pages);
+/* Have all who were asked let go? */
+bool pw_children_unpinned(const struct pw_daemon *daemon, const struct pw_unpin_asked *asked);
 /* An executor says that it has, up to `upto`, and is about to hear what else it is asked. */
 const struct pw_child_unpins *pw_child_unpinned(struct pw_daemon *daemon, uint32_t device, uint64_t upto);
 void pw_child_unpin_told(struct pw_daemon *daemon, uint32_t device); /* it was */

@@ -434,6 +434,7 @@ enum pw_status pw_session_new(struct pw_daemon *daemon, int fd_take, pid_t pid, 
         pw_list_init(&session->sending);
         pw_list_init(&session->held);
         pw_list_init(&session->of_speakers);
+        pw_list_init(&session->fetches);
         pw_list_init(&session->stranger);
         pw_list_init(&session->of_process);
         pw_list_init(&session->room_waits);

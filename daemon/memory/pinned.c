@@ -8,7 +8,7 @@
 struct kept {
         struct pw_list link;
         struct pw_memory_work work;
-        uint64_t number; /* of what executors were asked; 0: it only waits for others */
+        struct pw_unpin_asked asked; /* of executors; nothing: it only waits for others */
 };
 
 static bool is_near(const struct kept *kept, const struct pw_backing *backing, uint64_t offset, uint64_t bytes)
@@ -34,15 +34,17 @@ static bool is_behind(struct pw_daemon *daemon, const struct pw_memory_work *wor
 enum pw_work_way pw_pinned_keep(struct pw_daemon *daemon, const struct pw_memory_work *work)
 {
         struct pw_unpin_pages pages = { work->backing->file, work->offset, work->bytes };
-        uint64_t number = work->punch && !work->unpinned && !work->measure ? pw_children_unpin(daemon, &pages) : 0;
+        struct pw_unpin_asked asked = { 0, 0 };
         struct kept *kept;
 
-        if (work->unpinned || work->measure || (!number && !is_behind(daemon, work, NULL)))
+        if (work->punch && !work->unpinned && !work->measure)
+                asked = pw_children_unpin(daemon, &pages);
+        if (work->unpinned || work->measure || (!asked.number && !is_behind(daemon, work, NULL)))
                 return PW_WORK_NOW;
         kept = malloc(sizeof *kept);
         if (!kept)
                 return PW_WORK_NEVER;
-        *kept = (struct kept){ .work = *work, .number = number };
+        *kept = (struct kept){ .work = *work, .asked = asked };
         kept->work.unpinned = true;
         work->backing->leaving_bytes += work->leaving.bytes;
         pw_backing_work(work->backing);
@@ -63,15 +65,13 @@ static void let_go(struct kept *kept)
 
 void pw_pinned_turn(struct pw_daemon *daemon)
 {
-        uint64_t upto;
         struct kept *kept;
 
         if (daemon->memory.unpin_answers == daemon->children.unpin_answers)
                 return;
         daemon->memory.unpin_answers = daemon->children.unpin_answers;
-        upto = pw_children_unpinned(daemon);
         pw_list_each(&daemon->memory.pinned, kept, struct kept, link) {
-                if (kept->number > upto || is_behind(daemon, &kept->work, kept))
+                if (!pw_children_unpinned(daemon, &kept->asked) || is_behind(daemon, &kept->work, kept))
                         continue;
                 pw_list_remove(&kept->link);
                 pw_worker_ask(daemon->memory.worker, &kept->work);

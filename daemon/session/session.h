@@ -48,6 +48,7 @@ struct pw_dsession {
         struct pw_tenant *tenant;
         struct pw_process *process;
         struct pw_list of_process, of_ended;
+        struct pw_list fetches;    /* what it waits for of devices (memory/fetch) */
         char client[48];           /* "digits[4411]" */
         pid_t pid;
         bool operator_, in_store, ended, heard;

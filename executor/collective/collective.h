@@ -64,6 +64,7 @@ struct pw_collective_params {
         struct pw_exec_device *device; /* of the kind that the collective is for, */
         void *memory;                  /* and all of its memory; NULL: of no use to others */
         uint64_t memory_bytes;
+        const struct pw_log *log; /* NULL: none */
         /* End the process, as the device says `how`; any thread calls it. */
         void (*lost)(void *context, const char *how) __attribute__((noreturn));
         void *context;

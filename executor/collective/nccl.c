@@ -9,12 +9,12 @@
 #include "executor/collective/kinds.h"
 
 #include "base/list.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "executor/collective/deadline.h"
 #include "executor/collective/nccl_library.h"
 #include "executor/device/cuda_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -76,8 +76,7 @@ static bool library_find(struct pw_collective *collective)
         struct pw_error err;
 
         if (!collective->asked && pw_nccl_library_open(collective->params.library, &collective->library, &err) != PW_OK)
-                fprintf(stderr, "no NCCL, GPUs read each other's memory device=%u text=\"%s\"\n", collective->params.number,
-                        err.text);
+                pw_log(collective->params.log, PW_LOG_WARNING, "no NCCL, GPUs read each other's memory text=\"%s\"", err.text);
         collective->asked = true;
         return collective->library != NULL;
 }
@@ -143,7 +142,7 @@ static void memory_register(struct pw_collective *collective, struct channel *ch
         if (result == PW_NCCL_SUCCESS)
                 return;
         (void)pw_nccl_error(collective->library, result, "registering memory", &err);
-        fprintf(stderr, "NCCL goes without registered memory device=%u text=\"%s\"\n", params->number, err.text);
+        pw_log(params->log, PW_LOG_WARNING, "NCCL goes without registered memory text=\"%s\"", err.text);
         channel->registration = NULL;
         collective->plain = true;
 }
@@ -246,8 +245,8 @@ static enum pw_status making_failed(struct pw_collective *collective, enum pw_nc
         enum pw_status status = pw_nccl_error(collective->library, result, "making a communicator", ret_err);
 
         if (++collective->failures == FAILURES_MAX)
-                fprintf(stderr, "no communicator, GPUs read each other's memory from now on device=%u text=\"%s\"\n",
-                        collective->params.number, ret_err->text);
+                pw_log(collective->params.log, PW_LOG_WARNING,
+                       "no communicator, GPUs read each other's memory from now on text=\"%s\"", ret_err->text);
         return status;
 }
 

@@ -2,10 +2,10 @@
 #include "executor/device/cuda_private.h"
 #include "executor/device/kinds.h"
 
+#include "base/log.h"
 #include "base/memory.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 enum pw_status pw_cuda_failed(struct pw_exec_device *device, enum pw_cuda_result result, const char *what, struct pw_error *ret_err)
@@ -35,8 +35,8 @@ static void tell_of_cache(const struct pw_exec_device *device)
         const char *path = getenv("CUDA_CACHE_PATH");
 
         if (path && access(path, W_OK | X_OK))
-                fprintf(stderr, "code for GPUs is compiled anew by this executor device=%u text=\"CUDA_CACHE_PATH %s: %s\"\n",
-                        device->params.number, path, strerror(errno));
+                pw_log(device->params.log, PW_LOG_WARNING,
+                       "code for GPUs is compiled anew by this executor text=\"CUDA_CACHE_PATH %s: %s\"", path, strerror(errno));
 }
 
 /* Before the driver starts: all of a module's code is loaded with it, and devices are numbered as the system does. */

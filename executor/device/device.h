@@ -32,6 +32,7 @@ struct pw_device_params {
         uint64_t apart;            /* emulated: not 0: its memory is not the processor's */
         uint64_t ordinal;          /* cuda: which GPU of the host */
         char library[256];         /* cuda: the driver's, a path or a name; "": the usual one */
+        const struct pw_log *log;  /* NULL: none */
         /* cuda: wake the launching thread, where it sleeps (any thread calls it); end the process, as the device says `how`. */
         void (*ring)(void *context);
         void (*lost)(void *context, const char *how) __attribute__((noreturn));

@@ -5,8 +5,8 @@
 
 #include "executor/launch.h"
 
-/* Copy all that there is.   Blocks: for the copies, and for the daemon's answers. Where that could not be asked, the next call goes
- * on. */
+/* Copy what the daemon gives at a time; the next call reports it and goes on.   Blocks: for the copies, and for the daemon's
+ * answer. */
 void pw_fetches_serve(struct pw_launch *launch);
 
 #endif

@@ -61,18 +61,11 @@ static bool may_run(const struct pw_device_call *call)
         return fault_of(pw_container_of(call, const struct pw_flight, call)).status == PW_OK;
 }
 
-/* Its limit counts from here, though what is ahead of it may not be done. */
 static void launches(const struct pw_device_call *call, bool begins)
 {
         const struct pw_flight *flight = pw_container_of(call, const struct pw_flight, call);
-        struct pw_device_board *board = flight->gang.launch->own;
 
-        if (begins) {
-                atomic_store_explicit(&board->launching_since_ns, pw_launch_clock_ns(), memory_order_relaxed);
-                atomic_store_explicit(&board->launching, flight->gang.seq, memory_order_release);
-                return;
-        }
-        atomic_store_explicit(&board->launching, 0, memory_order_release);
+        pw_launch_launching(flight->gang.launch, begins ? flight->gang.seq : 0);
 }
 
 /* --- the end ----------------------------------------------------------------------------------------------------------------- */
@@ -176,8 +169,11 @@ static void wait_for(struct pw_launch *launch, uint32_t most, bool serves)
                 uint32_t seen = pw_bells_seen(launch->given.bells, launch->given.device);
                 uint64_t next_ns;
 
-                if (serves)
+                if (serves) {
                         pw_launch_serve(launch);
+                        if (launch->flights->count <= most || pw_launch_serves(launch))
+                                continue; /* nothing would wake it */
+                }
                 next_ns = launch->given.kind->next_ns(launch->given.handle);
                 if (next_ns == PW_DEVICE_RINGS)
                         pw_bells_sleep(launch->given.bells, launch->given.device, seen,

@@ -67,11 +67,18 @@ static bool joint_find(const struct pw_exec_gang *gang, struct pw_joint *ret_joi
         return joint.rank != UINT32_MAX;
 }
 
+/* By a library that is opened the first time. */
 static uint32_t takes(const struct pw_exec_gang *gang, struct pw_joint *ret_joint)
 {
         const struct pw_launch_params *given = &gang->launch->given;
+        uint32_t number;
 
-        return joint_find(gang, ret_joint) ? given->collective->takes(given->joints, ret_joint) : 0;
+        if (!joint_find(gang, ret_joint))
+                return 0;
+        pw_launch_launching(gang->launch, gang->seq);
+        number = given->collective->takes(given->joints, ret_joint);
+        pw_launch_launching(gang->launch, 0);
+        return number;
 }
 
 bool pw_gang_joint_may(const struct pw_exec_gang *gang)
@@ -122,8 +129,11 @@ static enum pw_status id_give(const struct pw_exec_gang *gang, struct pw_channel
 {
         struct pw_launch *launch = gang->launch;
         struct pw_joint_marks *own = &launch->own->joint;
-        enum pw_status status = launch->given.collective->id(launch->given.joints, ret_id, ret_err);
+        enum pw_status status;
 
+        pw_launch_launching(launch, gang->seq);
+        status = launch->given.collective->id(launch->given.joints, ret_id, ret_err);
+        pw_launch_launching(launch, 0);
         if (status != PW_OK)
                 return status;
         atomic_store(&own->id_seq, 0);
@@ -163,19 +173,43 @@ static struct pw_room_head ended_ahead(const struct pw_exec_gang *gang, uint32_t
         return fault;
 }
 
+/* It stays said, whatever the member does next. */
+static void give_up(const struct pw_exec_gang *gang, const struct pw_room_head *why)
+{
+        const struct pw_launch *launch = gang->launch;
+        struct pw_mark *mark = &launch->own->marks[gang->seq % PW_ORDER_LOG];
+
+        mark->joint.broken_node = why->cause_node;
+        mark->joint.broken_device = why->cause_device;
+        atomic_store(&mark->broken, why->status);
+        pw_bells_ring(launch->given.bells, &launch->given.bells->sleepers[launch->given.device].bits, gang->members);
+}
+
+static bool has_given_up(const struct pw_exec_gang *gang, const struct pw_mark *mark, struct pw_room_head *ret_fault)
+{
+        uint32_t status = atomic_load(&mark->broken);
+
+        if (status == PW_OK)
+                return false;
+        *ret_fault = pw_gang_fault(gang, pw_gang_status(status));
+        ret_fault->cause_node = mark->joint.broken_node;
+        ret_fault->cause_device = mark->joint.broken_device;
+        return true;
+}
+
 /* Will the part of `device` never come, as its process ended in this gang, or ahead of it, or it gave up? */
 static bool has_left(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
 {
-        const struct pw_device_board *board = gang->launch->given.boards[device];
-        uint64_t failed = pw_wait_load(&board->failed.seq);
+        const struct pw_mark *mark = pw_gang_mark_of(gang, device);
+        uint64_t failed = pw_wait_load(&gang->launch->given.boards[device]->failed.seq);
 
         if (pw_gang_has_ended(gang, device, ret_fault))
                 return true;
-        if (failed >= pw_gang_mark_of(gang, device)->joint.first && failed < gang->seq) {
+        if (failed >= mark->joint.first && failed < gang->seq) {
                 *ret_fault = ended_ahead(gang, device, failed);
                 return true;
         }
-        return pw_wait_load(&board->joint.broken.seq) == gang->seq && !pw_gang_mark_read(gang, &board->joint.broken, ret_fault);
+        return has_given_up(gang, mark, ret_fault);
 }
 
 /* PW_OK: all are there. `*done_ns`: since when one is done; 0: none is. */
@@ -249,6 +283,17 @@ static bool must_give_up(const struct pw_exec_gang *gang, struct pw_room_head *r
         return true;
 }
 
+static enum pw_status poll(const struct pw_exec_gang *gang, struct pw_error *ret_err)
+{
+        const struct pw_launch_params *given = &gang->launch->given;
+        enum pw_status status;
+
+        pw_launch_launching(gang->launch, gang->seq);
+        status = given->collective->poll(given->joints, ret_err);
+        pw_launch_launching(gang->launch, 0);
+        return status;
+}
+
 /* It was begun, behind what was launched before; nothing is launched behind it, for its abort would wait for that. Members are
  * looked for once it is what the device does. */
 static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_joint *joint)
@@ -270,9 +315,10 @@ static struct pw_room_head await(struct pw_exec_gang *gang, const struct pw_join
                 was_first = first;
                 if (first && !counts && all_have_come(gang, joint)) {
                         counts = true;
+                        atomic_store_explicit(&launch->own->running_together, 1, memory_order_relaxed);
                         atomic_store_explicit(&launch->own->running_since_ns, now_ns, memory_order_release);
                 }
-                status = launch->given.collective->poll(launch->given.joints, &err);
+                status = poll(gang, &err);
                 if (launch->given.collective->has_launched(launch->given.joints))
                         atomic_store_explicit(&launch->own->joint.launched, gang->seq, memory_order_relaxed);
                 if (status == PW_OK && !first)
@@ -314,8 +360,11 @@ static struct pw_room_head begin(struct pw_exec_gang *gang, const struct pw_join
                 return no_id(gang, joint);
         if (!is_common && !joint->rank)
                 status = id_give(gang, &id, &err);
-        if (status == PW_OK)
+        if (status == PW_OK) {
+                pw_launch_launching(gang->launch, gang->seq);
                 status = given->collective->begin(given->joints, joint, is_common ? NULL : &id, &err);
+                pw_launch_launching(gang->launch, 0);
+        }
         return status == PW_OK ? pw_gang_fault(gang, PW_OK) : pw_gang_cause(gang, status, err.text);
 }
 
@@ -337,7 +386,7 @@ struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang)
                 outcome = await(gang, &joint);
         atomic_store_explicit(&gang->launch->own->running_since_ns, 0, memory_order_release);
         if (outcome.status != PW_OK) {
-                pw_gang_mark(gang, &gang->launch->own->joint.broken, &outcome);
+                give_up(gang, &outcome);
                 pw_flights_settle(gang);
                 given->collective->abort(given->joints);
                 return outcome;

@@ -8,6 +8,7 @@ void pw_gang_mark(const struct pw_exec_gang *gang, struct pw_mark *mark, const s
         struct pw_launch *launch = gang->launch;
 
         mark->status = outcome->status;
+        atomic_store_explicit(&mark->broken, PW_OK, memory_order_relaxed);
         if (outcome->status == PW_OK) {
                 mark->at_ns = pw_launch_device_ns(launch);
         } else {

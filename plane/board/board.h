@@ -128,7 +128,8 @@ struct pw_island_board {
 /* This member arrived in transfer gang `seq`: its source shard may be read (but `behind`), or is `status`. */
 struct pw_mark {
         _Atomic uint64_t seq;
-        uint32_t status, zero;
+        uint32_t status;
+        _Atomic uint32_t broken; /* not PW_OK: it has given up the joint of that gang, and its part will never come */
         union {
                 uint64_t at_ns; /* PW_OK: when it arrived by its device's clock */
                 struct { uint32_t cause_node; struct pw_device_id cause_device; };
@@ -137,8 +138,9 @@ struct pw_mark {
                 uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
                 /* of another: 0, it takes part in no joint, or the number of its hardware; the gang in which its channel was made,
                  * 0: none; `first`, the gang that it did then; `behind`, not 0: what makes its shard was launched only, and is over
-                 * with that gang: none but a joint begins before. Who comes after a process that said so says a status alone. */
-                struct { uint64_t channel, first, behind; uint32_t takes; } joint;
+                 * with that gang: none but a joint begins before. Who comes after a process that said so says a status alone.
+                 * `broken_node`, `broken_device`: why it is broken. */
+                struct { uint64_t channel, first, behind; uint32_t takes, broken_node; struct pw_device_id broken_device; } joint;
         };
 };
 _Static_assert(sizeof(struct pw_mark) == 64, "a mark is one line");
@@ -152,7 +154,6 @@ struct pw_parts_marks {
 
 /* What a member of a joint (executor/collective/collective.h) publishes behind its mark. */
 struct pw_joint_marks {
-        struct pw_mark broken;     /* it has given gang `seq` up: its part will never come */
         _Atomic uint64_t id_seq;   /* as rank 0, what the channel of this gang is made from; 0: being written */
         _Atomic uint64_t id[16];
         _Atomic uint64_t began, launched; /* for people: the joint that it came to last, and whose part it launched last */

@@ -42,6 +42,12 @@ static void trace(enum fake_call call)
         fclose(file);
 }
 
+__attribute__((noreturn)) static void hang(void)
+{
+        for (;;)
+                pause();
+}
+
 enum pw_nccl_result fake_enter(enum fake_call call)
 {
         const struct fake_conf *conf = fake_conf();
@@ -49,7 +55,11 @@ enum pw_nccl_result fake_enter(enum fake_call call)
 
         trace(call);
         for (uint32_t i = 0; i < conf->fail_count; i++)
-                if (conf->fails[i].call == call && conf->fails[i].at == count)
+                if (conf->fails[i].call != call || conf->fails[i].at != count)
+                        continue;
+                else if (conf->fails[i].result == FAKE_HANGS)
+                        hang();
+                else
                         return fake_error(conf->fails[i].result, "the configuration has this call fail");
         return PW_NCCL_SUCCESS;
 }

@@ -40,7 +40,7 @@ static enum fake_call call_find(const char *name)
         fake_abort("fake_nccl.conf: no function %s", name);
 }
 
-/* "ncclAllReduce@3=2, ...": the third call gives 2. */
+/* "ncclAllReduce@3=2, ...": the third call gives 2; -1: it does not return. */
 static void fails_read(char *value)
 {
         char *rest = NULL;

@@ -37,6 +37,7 @@ PW_NCCL_FUNCTION_MAP(FAKE_DECLARE)
 #undef FAKE_DECLARE
 
 /* fake_nccl.conf */
+#define FAKE_HANGS ((enum pw_nccl_result)-1) /* it does not return */
 struct fake_fail { enum fake_call call; uint64_t at; enum pw_nccl_result result; };
 struct fake_conf {
         uint64_t version, seed, delay_us, hang_abort, refuse_register, refuse_nvls, memory;

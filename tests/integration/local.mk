@@ -324,6 +324,9 @@ tests_integration_work_nccl_test_SOURCES = tests/integration/work/nccl_test.c te
 tests_integration_work_nccl_channels_test_SOURCES = tests/integration/work/nccl_channels_test.c $(integration_nccl_scene)
 tests_integration_work_nccl_channels_test_LDADD = $(integration_libraries)
 tests_integration_work_nccl_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/fault/nccl_hangs_test
+tests_integration_fault_nccl_hangs_test_SOURCES = tests/integration/fault/nccl_hangs_test.c $(integration_nccl_scene)
+tests_integration_fault_nccl_hangs_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/nccl_ahead_test
 tests_integration_fault_nccl_ahead_test_SOURCES = tests/integration/fault/nccl_ahead_test.c tests/integration/operator/chain.c \
 	tests/integration/operator/chain.h $(integration_nccl_scene)

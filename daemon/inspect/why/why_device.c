@@ -132,6 +132,12 @@ static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, 
         pw_why_device(chain, blocked->device);
 }
 
+/* Its function has not come back from launching its work, behind what the device may still do. */
+static bool is_launching_behind(const struct pw_child *child, const struct pw_gang_row *gang)
+{
+        return atomic_load(&child->board->launching) == gang->seq && atomic_load(&child->board->running) != gang->seq;
+}
+
 /* When the daemon ends it by itself, and why; UINT64_MAX: never. */
 static uint64_t ends_us(const struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_run *run, char why[80])
 {
@@ -139,7 +145,8 @@ static uint64_t ends_us(const struct pw_chain *chain, const struct pw_gang_row *
         char limit[16];
 
         snprintf(why, 80, "at its time limit of %s", pw_duration_format(limit_us, limit));
-        if (!run || !run->deadline_kept || run->deadline_us >= over_us)
+        if (!run || !run->deadline_kept || run->deadline_us >= over_us ||
+            is_launching_behind(&chain->lister->daemon->children.all[gang->device], gang))
                 return over_us;
         snprintf(why, 80, "%s", run->deadline_cut ? "as its run was cancelled" : "at the deadline of its run");
         return run->deadline_us;
@@ -156,7 +163,7 @@ static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_ro
         bool is_joint = pw_child_order(chain->lister->daemon, gang->device, gang->seq, &order) &&
                         order.node->kind == PW_NODE_TRANSFER;
 
-        if (run && !run->cancelled)
+        if (run && !run->cancelled && !is_launching_behind(child, gang)) /* that one's limit alone ends it */
                 snprintf(cancel, sizeof cancel, "`pathways cancel run %" PRIu64 "` ends it 10 s later; ", gang->run);
         if (over_us < UINT64_MAX)
                 pw_text_format(text, text_bytes, "%swait: if it has not returned in %s, pathwaysd %s, %s", cancel,
@@ -165,7 +172,8 @@ static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_ro
         else if (*cancel)
                 pw_text_format(text, text_bytes, "%sor wait, it has no time limit", cancel);
         else
-                pw_text_format(text, text_bytes, "wait, it has no time limit and its run has ended; or end its executor: %s",
+                pw_text_format(text, text_bytes, "wait, it has no time limit%s; or end its executor: %s",
+                               run && !run->cancelled ? "" : " and its run has ended",
                                pw_why_kill(chain, "", child->pid, ending));
 }
 
@@ -204,11 +212,28 @@ static void why_moving(struct pw_chain *chain, const struct pw_gang_row *gang, c
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, remedy });
 }
 
+/* Another member that is in code of a library for it; PW_DEVICES_MAX: none is. */
+static uint32_t launching(const struct pw_chain *chain, const struct pw_gang_row *gang)
+{
+        const struct pw_daemon *daemon = chain->lister->daemon;
+
+        for (uint64_t rest = gang->members; rest; rest &= rest - 1) {
+                uint32_t device = (uint32_t)__builtin_ctzll(rest);
+
+                if (device < daemon->device_count && device != gang->device &&
+                    atomic_load(&daemon->children.all[device].board->launching) == gang->seq)
+                        return device;
+        }
+        return PW_DEVICES_MAX;
+}
+
 static void why_transfer(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what, const char *name)
 {
-        uint32_t other = laggard(chain, gang);
+        uint32_t other = launching(chain, gang);
         char waits[PW_WHY_BYTES];
 
+        if (other == PW_DEVICES_MAX)
+                other = laggard(chain, gang);
         if (other == PW_DEVICES_MAX)
                 other = sender(chain, gang);
         if (other == PW_DEVICES_MAX) {
@@ -242,14 +267,31 @@ static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, 
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "wait; `pathways gangs` shows how it goes on" });
         } else if (found && pw_blocked_find(chain->lister->daemon, gang->device, &order, &blocked)) {
                 why_blocked(chain, gang, &order, &blocked);
-        } else if (found && order.node->kind == PW_NODE_TRANSFER) {
+        } else if (found && order.node->kind == PW_NODE_TRANSFER && atomic_load(&child->board->launching) != gang->seq) {
                 why_transfer(chain, gang, what, name);
         } else {
-                pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 " to return (%s, process %d)", name, gang->run,
+                pw_text_format(waits, sizeof waits, "%s%s of run %" PRIu64 " to return (%s, process %d)",
+                         found && order.node->kind == PW_NODE_TRANSFER ? "NCCL, called for " : "", name, gang->run,
                          found ? pw_image_text(order.image, order.image->name) : "?", (int)child->pid);
                 endless_remedy(chain, gang, child, remedy, sizeof remedy);
                 pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, remedy });
         }
+}
+
+/* Where its executor launches the work of a gang it does nothing else meanwhile, so that is what is waited for. */
+static void prefer_launching(const struct pw_daemon *daemon, uint32_t device, struct pw_gang_row *gang)
+{
+        const struct pw_device_board *board = daemon->children.all[device].board;
+        const struct pw_image_node *node;
+        const char *name;
+        uint64_t run, seq = atomic_load(&board->launching), since_ns = atomic_load(&board->launching_since_ns);
+
+        if (seq <= gang->seq || !pw_child_gang(daemon, device, seq, &node, &name, &run))
+                return;
+        gang->seq = seq;
+        gang->run = run;
+        gang->start_ns = since_ns;
+        gang->running = true;
 }
 
 void pw_why_device(struct pw_chain *chain, uint32_t device)
@@ -262,8 +304,10 @@ void pw_why_device(struct pw_chain *chain, uint32_t device)
                 return;
         chain->devices |= UINT64_C(1) << device;
         pw_text_format(what, sizeof what, "device h%u:%u", daemon->host, device);
-        if (!pw_why_child(chain, &daemon->children.all[device], what) && pw_boards_next_gang(daemon->boards, device, &gang))
-                why_running(chain, &gang, what);
+        if (pw_why_child(chain, &daemon->children.all[device], what) || !pw_boards_next_gang(daemon->boards, device, &gang))
+                return;
+        prefer_launching(daemon, device, &gang);
+        why_running(chain, &gang, what);
 }
 
 enum pw_status pw_why_device_asked(struct pw_chain *chain, const char *text)

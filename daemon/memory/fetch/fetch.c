@@ -18,7 +18,7 @@
 static const struct pw_owner claim = { PW_OWNER_RUN, 0 };
 
 struct waiter {
-        struct pw_list link;
+        struct pw_list link, of_session;
         struct pw_fetch *fetch;
         struct pw_heap_item end;
         uint32_t session;  /* 0: of the daemon, which `taker` says */
@@ -35,6 +35,7 @@ static void forget(struct waiter *waiter)
                 waiter->tenant->fetches--;
         pw_heap_remove(&waiter->fetch->daemon->memory.fetches->waits, &waiter->end);
         pw_list_remove(&waiter->link);
+        pw_list_remove(&waiter->of_session);
         free(waiter);
 }
 
@@ -61,6 +62,7 @@ static void answer_all(struct pw_fetch *fetch, const struct pw_error *why)
 
 static enum pw_status add_waiter(struct pw_fetch *fetch, const struct waiter *like, struct pw_error *ret_err)
 {
+        struct pw_dsession *session = like->session ? pw_session_get(&fetch->daemon->registry, like->session) : NULL;
         struct waiter *waiter;
 
         if (like->tenant && like->tenant->fetches >= WAITERS_MAX)
@@ -76,7 +78,10 @@ static enum pw_status add_waiter(struct pw_fetch *fetch, const struct waiter *li
         waiter->fetch = fetch;
         waiter->since_us = pw_now_us();
         pw_list_init(&waiter->link);
+        pw_list_init(&waiter->of_session);
         pw_list_append(&fetch->waiters, &waiter->link);
+        if (session)
+                pw_list_append(&session->fetches, &waiter->of_session);
         if (waiter->tenant)
                 waiter->tenant->fetches++;
         return PW_OK;
@@ -288,16 +293,8 @@ enum pw_status pw_fetch_for(struct pw_daemon *daemon, struct pw_object *object, 
 
 void pw_fetches_session_end(struct pw_dsession *session)
 {
-        struct pw_fetches *fetches = session->daemon->memory.fetches;
-        struct pw_fetch *fetch;
-        struct waiter *waiter;
-
-        if (!fetches)
-                return;
-        pw_list_each(&fetches->all, fetch, struct pw_fetch, link)
-                pw_list_each(&fetch->waiters, waiter, struct waiter, link)
-                        if (waiter->session == session->number)
-                                forget(waiter);
+        while (!pw_list_empty(&session->fetches))
+                forget(pw_list_first(&session->fetches, struct waiter, of_session));
 }
 
 uint64_t pw_fetches_next_us(const struct pw_daemon *daemon)

@@ -97,13 +97,13 @@ static int be_executor(int argc, char **argv)
         char path[600];
         struct pw_launch *launch;
 
-        if (argc != 5 || strcmp(argv[1], "--device")) {
+        if (argc < 5 || strcmp(argv[1], "--device")) {
                 execv(it_built("executor/pathways-executor", path), argv);
                 return 127;
         }
         device = (uint32_t)atoi(argv[2]);
         fcntl(atoi(argv[4]), F_SETFD, FD_CLOEXEC);
-        if (pw_attach(atoi(argv[4]), device, &attached, NULL) != PW_OK)
+        if (pw_attach(atoi(argv[4]), device, NULL, &attached, NULL) != PW_OK)
                 return 1;
         params = *pw_attached_params(attached);
         real = params.around;

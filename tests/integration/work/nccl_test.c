@@ -42,7 +42,7 @@ static void without_it(void **state)
                 nccl_expect_right(&scene);
                 nccl_expect_right(&scene);
                 nccl_expect_way(&scene, "peer");
-                assert_true(it_has_said(scene.host, "no NCCL, GPUs read each other's memory device=0"));
+                assert_true(it_has_said(scene.host, "warning executor h0:0: no NCCL, GPUs read each other's memory text="));
                 assert_true(it_has_said(scene.host, cases[i].said));
                 assert_true(it_has_said(scene.host, cases[i].advised));
                 nccl_scene_end(&scene);
