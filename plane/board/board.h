@@ -138,8 +138,7 @@ struct pw_mark {
                 uint8_t value[PW_MARK_BYTES]; /* of an eager transfer: the source shard */
                 /* of another: 0, it takes part in no joint, or the number of its hardware; the gang in which its channel was made,
                  * 0: none; `first`, the gang that it did then; `behind`, not 0: what makes its shard was launched only, and is over
-                 * with that gang: none but a joint begins before. Who comes after a process that said so says a status alone.
-                 * `broken_node`, `broken_device`: why it is broken. */
+                 * with that gang: none but a joint begins before, and a later process says a status; why it is `broken` */
                 struct { uint64_t channel, first, behind; uint32_t takes, broken_node; struct pw_device_id broken_device; } joint;
         };
 };
