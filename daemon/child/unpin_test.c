@@ -145,6 +145,26 @@ static void test_files(void **state)
         hear(place, 1, hear(place, 1, 0).asked);
 }
 
+/* One that does not answer holds back what it was asked of, and not what came later and others were asked of. */
+static void test_one_is_stuck(void **state)
+{
+        struct place *place = *state;
+
+        for (uint32_t i = 0; i < DEVICES; i++)
+                pw_child_unpin_none(&place->children[i]);
+        for (uint32_t i = 0; i < 2; i++) {
+                atomic_store(&place->boards[i]->pins, 1);
+                pw_child_unpin_may(&place->daemon, i, place->backings[i].file);
+        }
+        assert_int_equal(ask(place, 0, true, 0, 4096), PW_WORK_LATER);
+        assert_int_equal(ask(place, 1, true, 8192, 4096), PW_WORK_LATER);
+        hear(place, 1, hear(place, 1, 0).asked);
+        assert_int_equal(asked_count, 1);
+        assert_int_equal(asked[0], 8192);
+        hear(place, 0, hear(place, 0, 0).asked);
+        assert_int_equal(asked_count, 2);
+}
+
 /* Those who have are asked, once until they hear of it; each must answer what it has heard. */
 static void test_answers(void **state)
 {
@@ -258,6 +278,7 @@ static void test_many(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(test_nobody, begin, end),
+                                            cmocka_unit_test_setup_teardown(test_one_is_stuck, begin, end),
                                             cmocka_unit_test_setup_teardown(test_files, begin, end),
                                             cmocka_unit_test_setup_teardown(test_answers, begin, end),
                                             cmocka_unit_test_setup_teardown(test_behind, begin, end),

@@ -1,8 +1,8 @@
 /* Deadlines of runs: of admission for each, to the last gang where the client asked for one.
  *
  * A run that is not done at its deadline ends in an error that says what it waited for. Members that are in a function of it are
- * ended with their processes: nothing else can end a function. Members that wait for others in a transfer of it are not: those
- * others are in a function of the run, which is ended, or in a run of somebody else, which goes on.
+ * ended with their processes: nothing else can end a function. A joint that has begun is given up. Members that wait for others in
+ * a transfer of it are not ended: those others are in a function of the run, which is, or in a run of somebody else, which goes on.
  */
 #include "scheduler/state.h"
 
