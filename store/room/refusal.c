@@ -76,7 +76,7 @@ static void describe_wait(struct pw_store *store, const struct request *request,
         const struct session *session = pw_session_of(store, ask->session);
         struct pw_holders_of of = { .reader = session && session->any_tenant ? NULL : request->tenant->name,
                                     .now_us = store->now_us };
-        char who[360], need[16], waited[16];
+        char who[360], need[16], waited[16], size[16], leaving[80] = "";
 
         pw_size_format(pw_max_u64(ask->need_bytes, pw_store_room_bytes(ask)), need);
         pw_duration_format(store->now_us - pw_min_u64(store->now_us, ask->now_us), waited);
@@ -94,9 +94,12 @@ static void describe_wait(struct pw_store *store, const struct request *request,
                          pw_store_room_bytes(ask) ? need : "an object", who);
                 return;
         }
+        if (store->leaving_bytes)
+                snprintf(leaving, sizeof leaving, "; %s were given up and are not the system's yet",
+                         pw_size_format(store->leaving_bytes, size));
         snprintf(text, text_bytes,
-                 "waited %s for %s of host memory on h%u: %s; `pathways free`, end a holder, or raise --host-memory", waited, need,
-                 store->params.host, holders(store, told, &of));
+                 "waited %s for %s of host memory on h%u: %s%s; `pathways free`, end a holder, or raise --host-memory", waited,
+                 need, store->params.host, holders(store, told, &of), leaving);
 }
 
 static void describe_too_large(struct pw_store *store, const struct pw_room_request *ask, char *text, size_t text_bytes)

@@ -126,10 +126,14 @@ mutate executor/collective/nccl.c 's/^        pw_cuda_finish\(.*$//' \
         'the end of a call is launched behind what waits for others' fault/nccl_ahead_test
 mutate executor/gang/gang.c 's/^        if \(gang->node->role == PW_ROLE_SENDER \&\& pw_flight_send\(gang\)\)$/        if (0)/; s/^                        pw_flights_until\(launch, .*$/                        ;/' \
         'a member sends what is not there yet' work/transfers_test PW_GPUS=peer
-mutate executor/gang/flight.c 's/^                if \(serves\)$/                if (0)/' \
+mutate executor/gang/flight.c 's/^                if \(serves\) \{$/                if (0) {/' \
         'who waits for its device serves nobody' work/cuda_test
 mutate executor/gang/flight.c 's/^        flight->call.launches = launches;$/        ;/' \
         'a function that launches has all the time' work/cuda_test
+mutate executor/launch.c 's/^(        atomic_store_explicit\(&launch->own->launching, )seq,/\10,/' \
+        'a library that launches has all the time' fault/nccl_hangs_test
+mutate executor/gang/gang_mark.c 's/^        if \(failed < gang->seq\)$/        if (failed != gang->seq)/' \
+        'that it ended again hides that it ended' fault/nccl_ahead_test
 mutate executor/gang/gang_joint.c 's/^        if \(pw_wait_load\(seq\) != gang->seq\)$/        if (seq)/' \
         'nobody gives a joint up' work/nccl_test
 mutate executor/device/cuda/cuda_pin.c '/^void pw_cuda_unpin/,/^}/s/^                device->params.lost\(.*$/                return;/' \

@@ -429,8 +429,8 @@ void it_read(struct it_child *child, void *data, size_t bytes)
         size_t have = 0;
 
         while (have < bytes) {
-                if (poll(&poll_fd, 1, IT_LONG / 1000) != 1)
-                        fail_msg("a child said nothing for %d s", (int)(IT_LONG / IT_SECOND));
+                if (poll(&poll_fd, 1, (int)(it_long_us() / 1000)) != 1)
+                        fail_msg("a child said nothing for %d s", (int)(it_long_us() / IT_SECOND));
                 ssize_t more = read(child->pipe, (char *)data + have, bytes - have);
                 if (more <= 0)
                         fail_msg("a child ended with %d before it said all", it_reap(child, 0));

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "daemon/child/child.h"
 #include "daemon/inspect/find.h"
 #include "daemon/session/process.h"
 
@@ -256,6 +257,29 @@ static uint32_t say_enough(const struct pw_largest *largest, const struct place 
         return 0;
 }
 
+/* Pages that were given up, which executors that have them registered with their devices have not let go of. False: none. */
+static bool why_pinned(struct pw_chain *chain, const char *what)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+        struct pw_memory_terms terms;
+        char waits[120], size[16];
+        bool any = false;
+
+        pw_store_terms(daemon->store, &terms);
+        for (uint32_t i = 0; terms.letting_go && i < daemon->device_count; i++) {
+                const struct pw_child_unpins *unpins = &daemon->children.all[i].unpins;
+
+                if (unpins->answered >= unpins->asked)
+                        continue;
+                pw_text_format(waits, sizeof waits, "device h%u:%u to let go of pages that were given up: of all memory %s are",
+                               daemon->host, i, pw_size_format(terms.letting_go, size));
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "" });
+                pw_why_device(chain, i);
+                any = true;
+        }
+        return any;
+}
+
 static void why_largest(struct pw_chain *chain, struct place place, const char *what)
 {
         const struct pw_largest *largest = largest_in(chain->lister, &place);
@@ -263,6 +287,8 @@ static void why_largest(struct pw_chain *chain, struct place place, const char *
         uint32_t shown;
         char waits[120], remedy[300], size[16];
 
+        if (place.device == HOST_MEMORY && !place.tenant)
+                (void)why_pinned(chain, what);
         if (left && left >= place.lack_bytes)
                 return;
         place.lack_bytes -= left;
@@ -321,6 +347,8 @@ void pw_why_room(struct pw_chain *chain, const struct pw_tenant *tenant, uint64_
         char what[120];
 
         snprintf(what, sizeof what, "host memory h%u", daemon->host);
+        if (lack.kind == PW_LACK_NOTHING && why_pinned(chain, what))
+                return;
         if (lack.kind == PW_LACK_NOTHING)
                 pw_chain_link(chain,
                               &(struct pw_cause_link){ what,

@@ -8,6 +8,7 @@
 #include "tests/integration/trace.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,11 +101,15 @@ static void who_does_not_answer_ends(void **state)
 {
         struct it_host *host = begin(state, NULL);
         struct it_child child;
+        char pid[24];
 
         there_and_back(host->session, 1);
         assert_true(it_signal_executor(host, "h0:1", SIGSTOP));
         child = it_fork(put_much, host);
         it_until(host->session, "memory", is_letting_go, NULL);
+        snprintf(pid, sizeof pid, "pid %d", (int)child.pid);
+        it_chain_expect(host, pid, "device h0:1 to let go of pages that were given up");
+        it_chain_expect(host, pid, "which is stopped");
         assert_true(it_signal_executor(host, "h0:1", SIGKILL));
         assert_int_equal(it_reap(&child, 0), 0);
         there_and_back(host->session, 2);
