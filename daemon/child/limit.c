@@ -29,6 +29,14 @@ static bool is_launching(const struct pw_device_board *board, uint64_t seq)
         return atomic_load(&board->launching) == seq && atomic_load(&board->done.seq) < seq;
 }
 
+static bool is_at(const struct pw_device_board *board, uint64_t seq) { return is_in(board, seq) || is_launching(board, seq); }
+
+/* Or on the way to it, in a call of its library. */
+static bool is_in_joint(const struct pw_device_board *board, uint64_t seq)
+{
+        return is_launching(board, seq) || (is_in(board, seq) && atomic_load(&board->joint.began) == seq);
+}
+
 /* What a device is in that must not take for ever; seq 0: nothing. Among them, what launches behind what the device does. */
 struct span { uint64_t seq, since_ns, together; };
 
@@ -66,9 +74,9 @@ static uint64_t span_over_us(const struct pw_daemon *daemon, const struct pw_chi
 
 /* Who launches says nothing meanwhile: whether what the device did is done is not known from then on. So unless that was over its
  * time before, the one that launches is first to be blamed. */
-static bool hides(const struct span *ahead, uint64_t ahead_us, uint64_t first_us)
+static bool hides(const struct span *ahead, uint64_t ahead_us, const struct span *first, uint64_t first_us)
 {
-        return ahead->seq && ahead_us < UINT64_MAX && ahead->since_ns / 1000 < first_us;
+        return ahead->seq != first->seq && ahead_us < UINT64_MAX && ahead->since_ns / 1000 < first_us;
 }
 
 /* When what a device is in must be over, and in which gang that is; UINT64_MAX: it is in nothing with a limit. */
@@ -80,14 +88,18 @@ static uint64_t limit_us(const struct pw_daemon *daemon, const struct pw_child *
         if (child->state != PW_CHILD_READY || child->kill_reason[0])
                 return UINT64_MAX;
         *ret_seq = child->give_up_seq;
-        if (child->give_up_seq && is_in(child->board, child->give_up_seq))
+        if (child->give_up_seq && is_at(child->board, child->give_up_seq))
                 return child->give_up_us;
         first = running(child->board);
         ahead = launching(child->board);
         first_us = span_over_us(daemon, child, &first);
         ahead_us = span_over_us(daemon, child, &ahead);
-        *ret_seq = hides(&ahead, ahead_us, first_us) ? ahead.seq : first.seq;
-        return *ret_seq == ahead.seq ? ahead_us : first_us;
+        if (!hides(&ahead, ahead_us, &first, first_us)) {
+                *ret_seq = first.seq;
+                return first_us;
+        }
+        *ret_seq = ahead.seq;
+        return ahead_us;
 }
 
 uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint64_t *ret_limit_us)
@@ -116,7 +128,7 @@ static void give_up(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enu
         for (uint64_t rest = board->log[seq % PW_ORDER_LOG].members; rest; rest &= rest - 1) {
                 struct pw_child *child = &daemon->children.all[__builtin_ctzll(rest)];
 
-                if (child->state != PW_CHILD_READY || !is_in(child->board, seq) || child->give_up_seq == seq)
+                if (child->state != PW_CHILD_READY || !is_at(child->board, seq) || child->give_up_seq == seq)
                         continue;
                 child->give_up_seq = seq;
                 child->give_up_us = until_us;
@@ -142,9 +154,9 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
         if (child->state != PW_CHILD_READY || atomic_load(&child->board->failed.seq) == seq ||
             !pw_child_order(daemon, device, seq, &order)) /* it writes down that a process before it ended there */
                 return;
-        if (is_launching(child->board, seq) || (is_in(child->board, seq) && order.node->kind != PW_NODE_TRANSFER))
+        if (is_at(child->board, seq) && order.node->kind != PW_NODE_TRANSFER)
                 kill_in(daemon, device, seq, status, why);
-        else if (is_in(child->board, seq) && atomic_load(&child->board->joint.began) == seq && child->give_up_seq != seq)
+        else if (is_in_joint(child->board, seq) && child->give_up_seq != seq)
                 give_up(daemon, device, seq, status);
 }
 
@@ -174,7 +186,15 @@ uint64_t pw_limits_next_us(const struct pw_daemon *daemon)
         return pw_min_u64(next_us, pw_now_us() + shortest_us);
 }
 
-static void end_over(struct pw_daemon *daemon, struct pw_child *child, uint64_t seq)
+/* One call that launches its work has taken all the time. */
+static bool is_hung(const struct pw_daemon *daemon, const struct pw_child *child, uint64_t seq, uint64_t now_us)
+{
+        struct span ahead = launching(child->board);
+
+        return ahead.seq == seq && span_over_us(daemon, child, &ahead) <= now_us;
+}
+
+static void end_over(struct pw_daemon *daemon, struct pw_child *child, uint64_t seq, uint64_t now_us)
 {
         char why[100], limit[16];
         struct pw_child_order order;
@@ -183,7 +203,7 @@ static void end_over(struct pw_daemon *daemon, struct pw_child *child, uint64_t 
                 return;
         if (child->give_up_seq == seq) {
                 kill_in(daemon, child->number, seq, child->give_up_status, "it did not give up what devices do together");
-        } else if (order.node->kind == PW_NODE_TRANSFER && !is_launching(child->board, seq)) {
+        } else if (order.node->kind == PW_NODE_TRANSFER && !is_hung(daemon, child, seq, now_us)) {
                 give_up(daemon, child->number, seq, PW_TIME_LIMIT);
         } else {
                 snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(limit_of(daemon, order.node), limit));
@@ -199,7 +219,7 @@ static uint64_t given_up_us(const struct pw_daemon *daemon)
         for (uint32_t i = 0; i < daemon->device_count; i++) {
                 const struct pw_child *child = &daemon->children.all[i];
                 if (child->state == PW_CHILD_READY && !child->kill_reason[0] && child->give_up_seq &&
-                    is_in(child->board, child->give_up_seq))
+                    is_at(child->board, child->give_up_seq))
                         until_us = pw_min_u64(until_us, child->give_up_us);
         }
         return until_us < UINT64_MAX ? until_us : 0;
@@ -218,7 +238,7 @@ void pw_limits_tick(struct pw_daemon *daemon, uint64_t now_us)
                 uint64_t seq;
 
                 if (limit_us(daemon, child, &seq) <= now_us)
-                        end_over(daemon, child, seq);
+                        end_over(daemon, child, seq, now_us);
         }
         daemon->children.gave_up_us = given_up_us(daemon);
 }
