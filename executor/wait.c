@@ -46,7 +46,7 @@ static void sleep_until(struct pw_launch *launch, const _Atomic uint64_t *word, 
 {
         atomic_fetch_or(sleepers, UINT64_C(1) << launch->given.device);
         if (sleep->until_ns == INT64_MAX &&
-            (pw_launch_has_gone(launch) || pw_launch_has_fetches(launch) || pw_launch_has_leaving(launch))) /* in no gang */
+            (pw_launch_has_gone(launch) || pw_launch_serves(launch))) /* in no gang */
                 return;
         if (atomic_load((_Atomic uint64_t *)(uintptr_t)word) < at_least)
                 pw_bells_sleep(launch->given.bells, launch->given.device, sleep->seen, sleep->until_ns);

@@ -103,8 +103,8 @@ static void blame(const struct pw_child *child, uint64_t running, enum pw_status
 
         if (!running || !blamed || blamed == running)
                 return;
-        snprintf(how, 200, "by what was %s it: %s", blamed > running ? "launched behind" : "ahead of", child->ended_how);
-        /* which may be another tenant's */
+        snprintf(how, 200, "by what was %s it: %s", blamed > running ? "launched behind" : "ahead of",
+                 child->ended_how); /* which may be another tenant's */
         *status = PW_DEVICE_LOST;
 }
 

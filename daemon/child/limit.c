@@ -120,7 +120,6 @@ uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint6
 static void give_up(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status)
 {
         struct pw_island_board *board = daemon->children.islands[daemon->children.all[device].island].board;
-
         uint64_t until_us = pw_now_us() + GIVE_UP_US;
 
         if (!daemon->children.gave_up_us)
@@ -151,8 +150,8 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
         const struct pw_child *child = &daemon->children.all[device];
         struct pw_child_order order;
 
-        if (child->state != PW_CHILD_READY || atomic_load(&child->board->failed.seq) == seq ||
-            !pw_child_order(daemon, device, seq, &order)) /* it writes down that a process before it ended there */
+        if (child->state != PW_CHILD_READY || !pw_child_order(daemon, device, seq, &order) ||
+            atomic_load(&child->board->failed.seq) == seq) /* it writes down that a process before it ended there */
                 return;
         if (is_at(child->board, seq) && order.node->kind != PW_NODE_TRANSFER)
                 kill_in(daemon, device, seq, status, why);

@@ -98,7 +98,7 @@ static void describe_wait(struct pw_store *store, const struct request *request,
                 snprintf(leaving, sizeof leaving, "; %s were given up and are not the system's yet",
                          pw_size_format(store->leaving_bytes, size));
         snprintf(text, text_bytes,
-                 "waited %s for %s of host memory on h%u: %s%s; `pathways free`, end a holder, or raise --host-memory", waited,
+                 "waited %s for %s of host memory on h%u: %s; `pathways free`, end a holder, or raise --host-memory%s", waited,
                  need, store->params.host, holders(store, told, &of), leaving);
 }
 
