@@ -49,7 +49,7 @@ tests_integration_modules_other_abi_la_LDFLAGS = $(executor_test_module_flags)
 
 executor_tests = executor/device/guard_test executor/launch_test executor/launch_wait_test executor/program/module_test \
 	executor/gang/failure_test executor/gang/flight_test executor/gang/parts_failure_test executor/gang/parts_test \
-	executor/gang/spoil_test executor/collective/stream_test executor/program/nodes_test executor/program/place_test \
+	executor/gang/spoil_test executor/gang/joint_test executor/collective/stream_test executor/program/nodes_test executor/program/place_test \
 	executor/program/pins_test executor/program/residue_test executor/program/segments_test executor/options_test executor/describe_test executor/modules/pw_test tests/conformance/device_test
 check_PROGRAMS += $(executor_tests) executor/launch_bench
 TESTS += $(executor_tests)
@@ -72,6 +72,8 @@ executor_gang_parts_failure_test_LDADD = $(executor_test_libraries)
 executor_collective_stream_test_LDADD = $(executor_test_libraries)
 executor_gang_spoil_test_SOURCES = executor/gang/spoil_test.c executor/gang/failure.h $(executor_fixture)
 executor_gang_spoil_test_LDADD = $(executor_test_libraries)
+executor_gang_joint_test_SOURCES = executor/gang/joint_test.c executor/gang/failure.h $(executor_fixture)
+executor_gang_joint_test_LDADD = $(executor_test_libraries)
 executor_program_nodes_test_SOURCES = executor/program/nodes_test.c $(executor_fixture)
 executor_program_nodes_test_LDADD = $(executor_test_libraries)
 executor_program_place_test_SOURCES = executor/program/place_test.c $(executor_fixture)

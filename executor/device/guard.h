@@ -20,6 +20,7 @@ enum pw_guard_state { PW_GUARD_WHOLE, PW_GUARD_TOUCHED, PW_GUARD_PASSED };
 struct pw_guard_key { uint64_t words[2]; };
 /* The guard of one gang. Who reads that of a gang, in a room that a value was in, knows nothing of the next. */
 struct pw_guard { uint64_t words[PW_ROOM_GUARD / 8]; };
+#define PW_GUARD_NOT_0 UINT64_C(0x0101010101010101)
 
 static inline uint64_t pw_guard_rotate(uint64_t word, uint32_t bits) { return word << bits | word >> (64 - bits); }
 
@@ -37,7 +38,8 @@ static inline void pw_guard_round(uint64_t v[4])
         v[2] = pw_guard_rotate(v[2], 32);
 }
 
-/* Keyed by the process, different for each gang: SipHash with one round for the message and two at the end, and two words of it. */
+/* Keyed by the process, different for each gang: SipHash with one round for the message and two at the end, and two words of it. No
+ * byte is 0: that is what goes past an end most often, and by one byte. */
 static inline struct pw_guard pw_guard_make(const struct pw_guard_key *key, uint64_t seq)
 {
         uint64_t v[4] = { key->words[0] ^ UINT64_C(0x736f6d6570736575), key->words[1] ^ UINT64_C(0x646f72616e646f6d),
@@ -48,7 +50,7 @@ static inline struct pw_guard pw_guard_make(const struct pw_guard_key *key, uint
         v[2] ^= 0xee;
         pw_guard_round(v);
         pw_guard_round(v);
-        return (struct pw_guard){ { v[0] ^ v[1], v[2] ^ v[3] } };
+        return (struct pw_guard){ { (v[0] ^ v[1]) | PW_GUARD_NOT_0, (v[2] ^ v[3]) | PW_GUARD_NOT_0 } };
 }
 
 /* `rest` bytes from `end` on are the room's, PW_ROOM_GUARD of them at least. Where the two overlap, the latter is whole. */

@@ -74,6 +74,18 @@ static void test_secret(void **state)
         }
 }
 
+/* A 0 written past an end, wherever, is seen: it is in no guard. */
+static void test_no_zero(void **state)
+{
+        const struct pw_guard_key key = { { 3, 4 } };
+        (void)state;
+
+        for (uint64_t seq = 0; seq < 1000; seq++) {
+                const struct pw_guard guard = pw_guard_make(&key, seq);
+                assert_null(memchr(&guard, 0, sizeof guard));
+        }
+}
+
 /* No head of zeros, and none that something wrote over, is taken for one. */
 static void test_seal(void **state)
 {
@@ -93,7 +105,8 @@ static void test_seal(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_byte), cmocka_unit_test(test_a_long_rest),
-                                            cmocka_unit_test(test_secret), cmocka_unit_test(test_seal) };
+                                            cmocka_unit_test(test_secret), cmocka_unit_test(test_no_zero),
+                                            cmocka_unit_test(test_seal) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

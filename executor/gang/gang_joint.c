@@ -197,13 +197,21 @@ static bool has_given_up(const struct pw_exec_gang *gang, const struct pw_mark *
         return true;
 }
 
+/* Its mark said that it has a value, and says otherwise: its process ended where the daemon saw it in no gang, between the one
+ * ahead and this one, and the next one has come here. */
+static bool has_come_again(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
+{
+        return pw_wait_load(&gang->launch->given.boards[device]->done.seq) >= gang->seq &&
+               !pw_gang_mark_read(gang, pw_gang_mark_of(gang, device), ret_fault);
+}
+
 /* Will the part of `device` never come, as its process ended in this gang, or ahead of it, or it gave up? */
 static bool has_left(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
 {
         const struct pw_mark *mark = pw_gang_mark_of(gang, device);
         uint64_t failed = pw_wait_load(&gang->launch->given.boards[device]->failed.seq);
 
-        if (pw_gang_has_ended(gang, device, ret_fault))
+        if (pw_gang_has_ended(gang, device, ret_fault) || has_come_again(gang, device, ret_fault))
                 return true;
         if (failed >= mark->joint.first && failed < gang->seq) {
                 *ret_fault = ended_ahead(gang, device, failed);
