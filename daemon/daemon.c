@@ -210,7 +210,8 @@ static enum pw_status set_log(struct pw_daemon *daemon, struct pw_error *ret_err
         if (daemon->log.fd < 0)
                 daemon->log.fd = STDERR_FILENO;
         for (uint32_t i = 0; i < pw_array_count(daemon->environment.odd) && daemon->environment.odd[i][0]; i++)
-                pw_log(&daemon->log, PW_LOG_WARNING, "variable of the environment makes no sense, it is not used name=%s",
+                pw_log(&daemon->log, PW_LOG_WARNING,
+                       "variable of the environment makes no sense, it is not used: see ENVIRONMENT in pathwaysd(8) name=%s",
                        daemon->environment.odd[i]);
         return status;
 }

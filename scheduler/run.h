@@ -121,7 +121,8 @@ enum pw_action_kind {
         PW_ACT_SHARDS_LOST, /* more places of `result`, which is ready and goes on: others hold the same */
         PW_ACT_RELEASE,     /* the run's reference to `object` is to be released */
         PW_ACT_RUN_ENDED,   /* `run` is to be forgotten by the daemon: freed after this action; status: its outcome */
-        PW_ACT_END_MEMBER,  /* end what `device` does if that is gang `seq`, by its process if need be: status, and text why */
+        PW_ACT_END_MEMBER,  /* end what `device` does if that is gang `seq`, or a later one of its run that it does not come back
+                             * from launching, by its process if need be: status, and text why */
         PW_ACT_UNHELD, /* nobody held `object`, a result that is still to come, and now nobody holds what came before it either:
                         * unless somebody holds it by now, pw_scheduler_unheld() is to follow */
         PW_ACT_PROGRAM_ENDED, /* `program` is to be forgotten by the daemon: freed after this action. `message` tells the boards */

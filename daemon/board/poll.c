@@ -2,6 +2,7 @@
 #include "daemon/board/boards_private.h"
 
 #include "base/size.h"
+#include "base/text.h"
 #include "scheduler/scheduler.h"
 
 /* How long a board may say what is so only between two writes of its executor, one after the other. */
@@ -44,8 +45,10 @@ static bool take_reports(struct pw_boards *boards, uint32_t device, struct pw_sc
         /* The head is the daemon's word: who writes over it leaves its executor without room for reports. */
         if (board && atomic_load(&board->report_head) != boards->devices[device].report_head)
                 boards->wrong |= UINT64_C(1) << device;
-        for (; board && pw_report_pop(board, &boards->devices[device].report_head, &report); any = true)
+        for (; board && pw_report_pop(board, &boards->devices[device].report_head, &report); any = true) {
+                pw_text_make_plain(report.text); /* a function says what it likes */
                 pw_scheduler_report(scheduler, device, &report, now_us);
+        }
         if (any && boards->bells && atomic_load(&board->report_waits))
                 pw_bells_ring_one(boards->bells, device);
         if (board && atomic_load(&board->report_tail) - boards->devices[device].report_head > PW_REPORTS)

@@ -11,7 +11,6 @@
 #include "daemon/child/spawn.h"
 #include "daemon/device/gpus.h"
 
-#include <ctype.h>
 #include <event2/event.h>
 #include <poll.h>
 #include <signal.h>
@@ -323,8 +322,7 @@ void pw_child_up(struct pw_daemon *daemon, uint32_t device, const char *name)
         child->state = PW_CHILD_READY;
         child->refused[0] = 0;
         snprintf(child->device_name, sizeof child->device_name, "%s", name);
-        for (char *at = child->device_name; *at; at++)
-                *at = isprint((unsigned char)*at) ? *at : '?';
+        pw_text_make_plain(child->device_name);
         pw_scheduler_device_up(daemon->scheduler, device, pw_now_us());
         pw_gpus_executor(daemon->gpus, device, child->pid);
         pw_gpus_ask(daemon->gpus, pw_now_us());

@@ -83,8 +83,9 @@ void pw_child_wants(struct pw_daemon *daemon, uint32_t device);
 void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment);
 /* What its device is in fails with `status` and the text `why`. */
 void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why);
-/* The same if it is in gang `seq`. A joint that all have come to is given up, and what its process else has of the device stays;
- * it is killed if it has not done so in two seconds. */
+/* The same if it is in gang `seq`, for a tenth of a second at least, or launches a later one of the same run and has not come back
+ * for a second: who is told that it goes on asks again. A joint that all have come to is given up, and what its process else has of
+ * the device stays; it is killed if it has not done so in two seconds. */
 void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why);
 uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device);
 /* What an executor's Welcome hands over, in the order that pathways.proto names. Returns how many; they stay the daemon's. */

@@ -1,9 +1,9 @@
 /* How a child ended, and in what: in words. */
 #include "daemon/child/child_end.h"
 
+#include "base/text.h"
 #include "daemon/session/complaint.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,11 +16,8 @@ bool pw_child_overran(const siginfo_t *info)
 /* In the words of its executor, where any byte may stand. */
 static void say_device(const struct pw_child *child, char *text, size_t bytes)
 {
-        size_t at = 0;
-
-        for (; at < bytes - 1 && at < sizeof child->board->end_text && child->board->end_text[at]; at++)
-                text[at] = isprint((unsigned char)child->board->end_text[at]) ? child->board->end_text[at] : '?';
-        text[at] = 0;
+        snprintf(text, bytes, "%.*s", (int)sizeof child->board->end_text, child->board->end_text);
+        pw_text_make_plain(text);
 }
 
 /* "SIGSEGV", "exit status 3", or why the daemon killed it. */

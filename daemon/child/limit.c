@@ -9,6 +9,8 @@
 
 #define LOOKS_PER_LIMIT 16u
 #define GIVE_UP_US 2000000u /* an executor aborts a joint within one, or ends */
+#define BRIEF_US 100000u /* who is so new may be over soon, and its process has what others keep there */
+#define LAUNCH_US 1000000u  /* what launches a function's work takes some us; whose takes longer does not come back */
 
 /* The limit of a function: its call's, but no more than what the operator gives each. 0: none. */
 static uint64_t limit_of(const struct pw_daemon *daemon, const struct pw_image_node *node)
@@ -145,6 +147,30 @@ static void kill_in(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enu
         pw_child_kill(daemon, device, status, why);
 }
 
+/* The gang of the run of `order`, `seq`, that is to be ended: that one; or what the device launches behind what it does, which may
+ * be another run's, if that does not come back. 0: none. */
+static uint64_t to_be_ended(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_child_order *order)
+{
+        const struct pw_device_board *board = daemon->children.all[device].board;
+        uint64_t running = atomic_load(&board->running);
+        struct span ahead = launching(board);
+        struct pw_child_order launched;
+
+        if (!running || running >= ahead.seq || !is_launching(board, ahead.seq))
+                return seq;
+        if (ahead.since_ns / 1000 + LAUNCH_US <= pw_now_us() && pw_child_order(daemon, device, ahead.seq, &launched) &&
+            launched.record->run == order->record->run)
+                return ahead.seq;
+        return running == seq ? seq : 0;
+}
+
+static bool is_brief(const struct pw_device_board *board, uint64_t seq)
+{
+        struct span first = running(board);
+
+        return first.seq == seq && pw_now_us() < first.since_ns / 1000 + BRIEF_US;
+}
+
 void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
 {
         const struct pw_child *child = &daemon->children.all[device];
@@ -153,7 +179,10 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
         if (child->state != PW_CHILD_READY || !pw_child_order(daemon, device, seq, &order) ||
             atomic_load(&child->board->failed.seq) == seq) /* it writes down that a process before it ended there */
                 return;
-        if (is_at(child->board, seq) && order.node->kind != PW_NODE_TRANSFER)
+        seq = to_be_ended(daemon, device, seq, &order);
+        if (!seq || !pw_child_order(daemon, device, seq, &order))
+                return;
+        if (is_at(child->board, seq) && order.node->kind != PW_NODE_TRANSFER && !is_brief(child->board, seq))
                 kill_in(daemon, device, seq, status, why);
         else if (is_in_joint(child->board, seq) && child->give_up_seq != seq)
                 give_up(daemon, device, seq, status);

@@ -102,7 +102,8 @@ static enum pw_status find_device(struct pw_exec_device *device, struct pw_error
         enum pw_status status = pw_cuda_check(device, driver->cuDeviceGetCount(&count), "counting GPUs", ret_err);
 
         if (status == PW_OK && device->params.ordinal >= (uint64_t)count)
-                return pw_error_set(ret_err, PW_NOT_FOUND, "there is no GPU %u on this host: it has %d",
+                return pw_error_set(ret_err, PW_NOT_FOUND,
+                                    "there is no GPU %u on this host: it has %d, counted from 0; `nvidia-smi -L` lists them",
                                     (unsigned)device->params.ordinal, count);
         if (status == PW_OK)
                 status = pw_cuda_check(device, driver->cuDeviceGet(&device->device, (int)device->params.ordinal), "a GPU", ret_err);

@@ -164,25 +164,25 @@ enum pw_status pw_host_cancel(struct pw_host_run *run, const struct pw_core_mess
         return PW_OK;
 }
 
-/* Is the device at a function of the run, or at what devices may do together? Then that gang is *ret_seq. */
-static bool may_be_long(const struct pw_host_run *run, const struct pw_device *device, uint64_t *ret_seq)
+/* The first gang of the run that the device has not done: a function, or what devices may do together. 0: there is none. Is it what
+ * the device does, or does it launch a later one behind another run's? Its board says so. */
+static uint64_t first_undone(const struct pw_host_run *run, const struct pw_device *device)
 {
-        const struct pw_ordered *at;
-        uint64_t seq = pw_device_oldest(device);
+        for (uint64_t count = device->up ? device->done : device->ordered; count < device->ordered; count++) {
+                uint64_t seq = device->seqs[count & device->seq_mask];
+                const struct pw_ordered *at = &run->program->scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
 
-        if (!device->up || !seq)
-                return false;
-        at = &run->program->scheduler->islands[device->island]->log[seq % PW_ORDER_LOG];
-        *ret_seq = seq;
-        return at->fragment->run == run &&
-               pw_program_node(run->program, at->fragment->plan->gangs[at->gang].node)->kind != PW_NODE_LOAD;
+                if (at->fragment->run == run &&
+                    pw_program_node(run->program, at->fragment->plan->gangs[at->gang].node)->kind != PW_NODE_LOAD)
+                        return seq;
+        }
+        return 0;
 }
 
 enum pw_status pw_host_expire(struct pw_host_run *run, const struct pw_core_message *message, const struct pw_core_body *body,
                               struct pw_error *ret_err)
 {
         struct pw_scheduler *scheduler = run->program->scheduler;
-        uint64_t seq;
 
         (void)ret_err;
         if (run->state != PW_HOST_RUN_RESERVED || message->nth <= run->expired)
@@ -190,8 +190,9 @@ enum pw_status pw_host_expire(struct pw_host_run *run, const struct pw_core_mess
         run->expired = message->nth;
         for (uint32_t i = 0; i < run->program->device_count; i++) {
                 struct pw_device *device = run->program->devices[i].device;
+                uint64_t seq = first_undone(run, device);
                 struct pw_action *action;
-                if (!may_be_long(run, device, &seq))
+                if (!seq)
                         continue;
                 action = pw_action_add(scheduler, PW_ACT_END_MEMBER);
                 action->device = device->number;

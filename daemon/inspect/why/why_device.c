@@ -132,12 +132,6 @@ static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, 
         pw_why_device(chain, blocked->device);
 }
 
-/* Its function has not come back from launching its work, behind what the device may still do. */
-static bool is_launching_behind(const struct pw_child *child, const struct pw_gang_row *gang)
-{
-        return atomic_load(&child->board->launching) == gang->seq && atomic_load(&child->board->running) != gang->seq;
-}
-
 /* When the daemon ends it by itself, and why; UINT64_MAX: never. */
 static uint64_t ends_us(const struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_run *run, char why[80])
 {
@@ -145,8 +139,7 @@ static uint64_t ends_us(const struct pw_chain *chain, const struct pw_gang_row *
         char limit[16];
 
         snprintf(why, 80, "at its time limit of %s", pw_duration_format(limit_us, limit));
-        if (!run || !run->deadline_kept || run->deadline_us >= over_us ||
-            is_launching_behind(&chain->lister->daemon->children.all[gang->device], gang))
+        if (!run || !run->deadline_kept || run->deadline_us >= over_us)
                 return over_us;
         snprintf(why, 80, "%s", run->deadline_cut ? "as its run was cancelled" : "at the deadline of its run");
         return run->deadline_us;
@@ -163,7 +156,7 @@ static void endless_remedy(const struct pw_chain *chain, const struct pw_gang_ro
         bool is_joint = pw_child_order(chain->lister->daemon, gang->device, gang->seq, &order) &&
                         order.node->kind == PW_NODE_TRANSFER;
 
-        if (run && !run->cancelled && !is_launching_behind(child, gang)) /* that one's limit alone ends it */
+        if (run && !run->cancelled)
                 snprintf(cancel, sizeof cancel, "`pathways cancel run %" PRIu64 "` ends it 10 s later; ", gang->run);
         if (over_us < UINT64_MAX)
                 pw_text_format(text, text_bytes, "%swait: if it has not returned in %s, pathwaysd %s, %s", cancel,

@@ -337,7 +337,7 @@ static void a_senseless_environment(void **state)
         for (int i = 0; i < 5; i++) {
                 char line[100];
 
-                snprintf(line, sizeof line, "it is not used name=%s", names[i]);
+                snprintf(line, sizeof line, "see ENVIRONMENT in pathwaysd(8) name=%s", names[i]);
                 assert_true(has_said(host, line));
                 if (before[i])
                         setenv(names[i], before[i], 1);

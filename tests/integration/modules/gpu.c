@@ -7,8 +7,9 @@
  *   empty   writes nothing                              ahead    code for a GPU that is yet to come
  *   newer   code of a compiler that is yet to come      moody   copies; shard 2: 7, never ends; 8, fault 1; 9, takes its time
  *   hostly  has no form for GPUs                    stuck    never returns; its time limit is 300 ms
+ *   again   the same, from when a process calls it for the second time; endless   the same, without a limit
+ *   slowly  takes 0.4 s, likewise
  *   forgot  asks for a kernel that is not there, and says that all is well;   wide, holed  for a block, an argument that cannot be
- *   again   the same, from when a process calls it for the second time
  */
 #include "pathways_module.h"
 
@@ -69,7 +70,7 @@ static enum pw_status trap(struct pw_task *task)
         return launch(task, "gpu", "gpu_trap", args);
 }
 
-static enum pw_status refuse(struct pw_task *task) { return pw_task_fail(task, "shard %u will not", task->shard); }
+static enum pw_status refuse(struct pw_task *task) { return pw_task_fail(task, "shard %u \033[2Jwill not", task->shard); }
 static enum pw_status lost(struct pw_task *task) { return launch(task, "gpu", "gpu_nowhere", NULL); }
 static enum pw_status ahead(struct pw_task *task) { return launch(task, "tomorrow", "gpu_later", NULL); }
 static enum pw_status newer(struct pw_task *task) { return launch(task, "newer", "gpu_newer", NULL); }
@@ -117,14 +118,24 @@ static enum pw_status stuck(struct pw_task *task)
         return PW_OK;
 }
 
-static uint32_t calls_of_again;
+static uint32_t calls_of_again, calls_of_endless, calls_of_slowly;
 
 static enum pw_status again(struct pw_task *task) { return calls_of_again++ ? stuck(task) : PW_OK; }
+
+static enum pw_status endless(struct pw_task *task) { return calls_of_endless++ ? stuck(task) : PW_OK; }
+
+static enum pw_status slowly(struct pw_task *task)
+{
+        (void)task;
+        if (calls_of_slowly++)
+                usleep(400000);
+        return PW_OK;
+}
 
 #define ON_GPU(function, ...)                                                                                          \
         { .name = #function, .cuda = (function), .shape = pw_shape_as_input_0, .faults = faults, .fault_count = 2, __VA_ARGS__ }
 PW_MODULE_WITH("gpu", codes, ON_GPU(fault), ON_GPU(unnamed), ON_GPU(spill), ON_GPU(beyond), ON_GPU(trap),
                ON_GPU(hang, .time_limit_us = 300000), ON_GPU(refuse), ON_GPU(lost), ON_GPU(ahead), ON_GPU(newer), ON_GPU(empty),
                ON_GPU(moody), ON_GPU(forgot), ON_GPU(wide), ON_GPU(holed),
-               ON_GPU(stuck, .time_limit_us = 300000), ON_GPU(again, .time_limit_us = 300000),
+               ON_GPU(stuck, .time_limit_us = 300000), ON_GPU(again, .time_limit_us = 300000), ON_GPU(endless), ON_GPU(slowly),
                { .name = "hostly", .run = empty, .shape = pw_shape_as_input_0 });

@@ -108,7 +108,7 @@ static void calls_that_go_wrong(void **state)
         static const struct { const char *function, *texts; enum pw_status status; } cases[] = {
                 { "gpu/fault", "gpu/fault|h0:0|the second fault", PW_FAILED },
                 { "gpu/unnamed", "gpu/unnamed|h0:0|fault 9", PW_FAILED },
-                { "gpu/refuse", "gpu/refuse|h0:0|shard 0 will not", PW_FAILED },
+                { "gpu/refuse", "gpu/refuse|h0:0|shard 0 ?[2Jwill not", PW_FAILED },
                 { "gpu/spill", "gpu/spill|h0:0|output 0 is 96 bytes here", PW_OVERRUN },
                 { "gpu/beyond", "gpu/beyond|h0:0|the device is lost", PW_OVERRUN },
                 { "gpu/forgot", "gpu/forgot|h0:0|no kernel gpu_nowhere", PW_BAD_MODULE },
@@ -137,11 +137,14 @@ static void calls_that_go_wrong(void **state)
         end(host);
 }
 
-static struct pw_program *one_call(struct it_host *host, struct pw_slice *slice, const char *function, const uint64_t *param)
+/* Behind `nops` others. */
+static struct pw_program *calls(struct it_host *host, struct pw_slice *slice, int nops, const char *function, const uint64_t *param)
 {
         struct pw_program *program = pw_program_new(host->session, function);
         struct pw_value *value = pw_input(program, slice, PW_F64, PW_DIMS(12), PW_BROADCAST, 0);
 
+        while (nops-- > 0)
+                value = pw_call(program, slice, "pw/nop", PW_ARGS(value), PW_BROADCAST);
         value = pw_call_with(program, slice, function, PW_ARGS(value), PW_BROADCAST,
                              &(struct pw_call_params){ .params = param, .params_bytes = param ? sizeof *param : 0 });
         pw_result(program, value);
@@ -149,32 +152,70 @@ static struct pw_program *one_call(struct it_host *host, struct pw_slice *slice,
         return program;
 }
 
-/* What does not return from its launch is to blame, and not what the device does ahead of it. */
-static void stuck_behind_another(void **state)
-{
-        struct it_host *host = begin(state, "cuda:1", "1", NULL);
-        struct pw_slice *slice = slice_of(host, 1);
-        struct pw_program *behind = one_call(host, slice, "gpu/again", NULL);
-        struct pw_program *ahead = one_call(host, slice, "pw/spin_us", &(uint64_t){ 1000000 });
-        struct pw_future *input = it_put_f64(host->session, PW_DIMS(12), 1), *first;
+/* A call that does not return from its launch, behind another run's that takes a while. Each was called before, in this process. */
+struct stuck { struct it_host *host; struct pw_slice *slice; struct pw_future *input; struct pw_program *ahead, *behind; };
 
-        for (int i = 0; i < 2; i++) { /* each was called before */
-                first = it_run_1(i ? ahead : behind, input);
+static struct stuck stuck_begin(void **state, int nops, const char *function, uint64_t ahead_us)
+{
+        struct stuck stuck = { .host = begin(state, "cuda:1", "1", NULL) };
+        struct pw_future *first;
+
+        stuck.slice = slice_of(stuck.host, 1);
+        stuck.behind = calls(stuck.host, stuck.slice, nops, function, NULL);
+        stuck.ahead = calls(stuck.host, stuck.slice, 0, "pw/spin_us", &ahead_us);
+        stuck.input = it_put_f64(stuck.host->session, PW_DIMS(12), 1);
+        for (int i = 0; i < 2; i++) {
+                first = it_run_1(i ? stuck.ahead : stuck.behind, stuck.input);
                 it_ok(pw_wait(&first, 1, 1, IT_LONG, NULL, IT_ERR));
                 pw_unref(first);
         }
-        first = it_run_1(ahead, input);
-        struct pw_future *second = it_run_1(behind, input);
+        return stuck;
+}
+
+static void stuck_end(struct stuck *stuck)
+{
+        pw_unref(stuck->input);
+        pw_program_free(stuck->ahead);
+        pw_program_free(stuck->behind);
+        expect_alive(stuck->host, stuck->slice);
+        pw_slice_close(stuck->slice);
+        end(stuck->host);
+}
+
+/* It is to blame, and not what the device does ahead of it. */
+static void stuck_behind_another(void **state)
+{
+        struct stuck stuck = stuck_begin(state, 1, "gpu/again", 1000000);
+        struct pw_future *first = it_run_1(stuck.ahead, stuck.input), *second = it_run_1(stuck.behind, stuck.input);
+
         it_fails_with(first, PW_DEVICE_LOST, "h0:0|launched behind it|time limit of 300 ms");
         it_ok(pw_wait(&second, 1, 1, IT_LONG, NULL, IT_ERR)); /* a new process calls it for the first time */
         pw_unref(first);
         pw_unref(second);
-        pw_unref(input);
-        pw_program_free(ahead);
-        pw_program_free(behind);
-        expect_alive(host, slice);
-        pw_slice_close(slice);
-        end(host);
+        stuck_end(&stuck);
+}
+
+/* Its run is over by its deadline, half a second later. What is slow alone costs the other nothing. */
+static void stuck_until_its_deadline(void **state)
+{
+        for (int slow = 0; slow < 2; slow++) {
+                struct stuck stuck = stuck_begin(state, !slow, slow ? "gpu/slowly" : "gpu/endless", slow ? 1000000 : 4000000);
+                struct pw_run_params params = { .deadline_us = slow ? IT_SECOND / 10 : IT_SECOND / 2 };
+                struct pw_future *first = it_run_1(stuck.ahead, stuck.input), *second;
+                struct pw_view view;
+
+                it_ok(pw_run_with(stuck.behind, PW_FUTURES(stuck.input), &params, &second, IT_ERR));
+                it_fails_with(second, PW_DEADLINE, slow ? "gpu/slowly" : "gpu/endless");
+                if (slow) {
+                        it_ok(pw_get(first, IT_LONG, &view, IT_ERR));
+                        pw_view_done(&view);
+                } else {
+                        it_fails_with(first, PW_DEVICE_LOST, "h0:0|launched behind it|outlived the deadline of its run");
+                }
+                pw_unref(first);
+                pw_unref(second);
+                stuck_end(&stuck);
+        }
 }
 
 static bool is_running(const struct pw_listing *gangs, void *node)
@@ -191,8 +232,8 @@ static void served_meanwhile(void **state)
         static const double expected[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
         struct it_host *host = begin(state, "cuda:1", "1", NULL);
         struct pw_slice *slice = slice_of(host, 1);
-        struct pw_program *passes = one_call(host, slice, "pw/nop", NULL);
-        struct pw_program *is_long = one_call(host, slice, "pw/spin_us", &(uint64_t){ 3000000 });
+        struct pw_program *passes = calls(host, slice, 0, "pw/nop", NULL);
+        struct pw_program *is_long = calls(host, slice, 0, "pw/spin_us", &(uint64_t){ 3000000 });
         struct pw_future *input = it_put_f64(host->session, PW_DIMS(12), 1), *value = it_run_1(passes, input), *late;
 
         it_ok(pw_wait(&value, 1, 1, IT_LONG, NULL, IT_ERR));
@@ -372,7 +413,7 @@ static void a_gpu_that_is_away(void **state)
         assert_true(it_signal_executor(host, "h0:0", SIGKILL));
         it_until(host->session, "devices", is_tried_again, NULL);
         assert_true(it_has_said(host, "device cannot be opened device=h0:0 status=PW_NOT_FOUND reason=\"there is no GPU 2 on this "
-                                      "host: it has 1\""));
+                                      "host: it has 1"));
         it_chain_expect(host, "h0:0", "as its device cannot be opened: there is no GPU 2 on this host: it has 1");
         tell_driver("devices = 4\n");
         expect_alive(host, slice);
@@ -441,8 +482,9 @@ static void more_than_there_is(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = { IT_FOLDER_TEST(a_program), IT_FOLDER_TEST(served_meanwhile),
-                                            IT_FOLDER_TEST(stuck_behind_another), IT_FOLDER_TEST(a_driver_that_does_not_return),
-                IT_FOLDER_TEST(calls_that_go_wrong), IT_FOLDER_TEST(chains),
+                                            IT_FOLDER_TEST(stuck_behind_another), IT_FOLDER_TEST(stuck_until_its_deadline),
+                                            IT_FOLDER_TEST(a_driver_that_does_not_return),
+                                            IT_FOLDER_TEST(calls_that_go_wrong), IT_FOLDER_TEST(chains),
                                             IT_FOLDER_TEST(functions_without_a_form), IT_FOLDER_TEST(hosts_without),
                                             IT_FOLDER_TEST(a_gpu_that_is_away),
                                             IT_FOLDER_TEST(as_much_as_there_is), IT_FOLDER_TEST(more_than_there_is) };
