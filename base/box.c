@@ -22,16 +22,17 @@ uint64_t pw_box_elements(const struct pw_box *box)
 
 bool pw_box_meet(const struct pw_box *a, const struct pw_box *b, struct pw_box *ret_common)
 {
-        struct pw_box common = { .rank = a->rank };
+        uint32_t rank = a->rank;
 
-        for (uint32_t i = 0; i < a->rank; i++) {
+        ret_common->rank = rank; /* dims behind are nobody's, and need not be cleared */
+        for (uint32_t i = 0; i < rank; i++) {
+                uint64_t start = pw_max_u64(a->start[i], b->start[i]);
                 uint64_t end = pw_min_u64(a->start[i] + a->size[i], b->start[i] + b->size[i]);
-                common.start[i] = pw_max_u64(a->start[i], b->start[i]);
-                if (common.start[i] >= end)
+                if (start >= end)
                         return false;
-                common.size[i] = end - common.start[i];
+                ret_common->start[i] = start;
+                ret_common->size[i] = end - start;
         }
-        *ret_common = common;
         return true;
 }
 
@@ -59,8 +60,11 @@ void pw_box_rows_init(struct pw_box_rows *rows, const struct pw_box *to_box, con
 {
         uint64_t to_step = 1, from_step = 1;
 
-        *rows = (struct pw_box_rows){ .elements = 1, .left = 1, .rank = counted_dims(to_box, from_box, part) };
+        rows->to = rows->from = 0;
+        rows->elements = rows->left = 1;
+        rows->rank = counted_dims(to_box, from_box, part);
         for (uint32_t i = part->rank; i-- > 0;) {
+                rows->at[i] = 0;
                 rows->to += (part->start[i] - to_box->start[i]) * to_step;
                 rows->from += (part->start[i] - from_box->start[i]) * from_step;
                 rows->size[i] = part->size[i];

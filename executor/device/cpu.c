@@ -54,7 +54,7 @@ static const struct pw_device_memory *cpu_memory(const struct pw_exec_device *de
 
 static enum pw_status cpu_launch(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end)
 {
-        *ret_end = pw_hostly_run(call, &device->services);
+        pw_hostly_run(call, &device->services, ret_end);
         return PW_OK;
 }
 

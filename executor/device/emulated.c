@@ -156,7 +156,7 @@ static bool values_reserve(struct pw_exec_device *device, const struct pw_device
 }
 
 /* A function reads and writes where the bytes are. */
-static struct pw_device_end run_apart(struct pw_exec_device *device, const struct pw_device_call *call)
+static void run_apart(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end)
 {
         struct pw_device_call here = *call;
         struct pw_task task = *call->task;
@@ -171,15 +171,20 @@ static struct pw_device_end run_apart(struct pw_exec_device *device, const struc
         task.scratch = task.scratch_bytes ? task.outputs[task.output_count].data : NULL;
         here.task = &task;
         here.may_run = NULL;
-        if (!call->may_run || call->may_run(call))
-                return pw_hostly_run(&here, &device->services);
+        if (!call->may_run || call->may_run(call)) {
+                pw_hostly_run(&here, &device->services, ret_end);
+                return;
+        }
         pw_hostly_zero(&here);
-        return (struct pw_device_end){ PW_OK, PW_GUARD_WHOLE, 0, 0 };
+        *ret_end = (struct pw_device_end){ PW_OK, PW_GUARD_WHOLE, 0, 0 };
 }
 
-static struct pw_device_end run(struct pw_exec_device *device, const struct pw_device_call *call)
+static void run(struct pw_exec_device *device, const struct pw_device_call *call, struct pw_device_end *ret_end)
 {
-        return device->is_apart && !call->move ? run_apart(device, call) : pw_hostly_run(call, &device->services);
+        if (device->is_apart && !call->move)
+                run_apart(device, call, ret_end);
+        else
+                pw_hostly_run(call, &device->services, ret_end);
 }
 
 /* What is moved takes its bytes over the bandwidth, and no launch. */
@@ -198,7 +203,7 @@ static enum pw_status emulated_launch(struct pw_exec_device *device, const struc
         if (!values_reserve(device, call))
                 return PW_NO_MEMORY;
         if (!device->launch_delay_ns) {
-                *ret_end = run(device, call);
+                run(device, call, ret_end);
                 return PW_OK;
         }
         launched = pw_list_empty(&device->spare) ? malloc(sizeof *launched) : pw_list_first(&device->spare, struct launched, link);
@@ -223,7 +228,7 @@ static bool emulated_done(struct pw_exec_device *device, struct pw_device_end *r
                 return false;
         launched = pw_list_first(&device->under_way, struct launched, link);
         plan(device, device->first_ns, now);
-        *ret_end = run(device, launched->call);
+        run(device, launched->call, ret_end);
         pw_list_remove(&launched->link);
         pw_list_append(&device->spare, &launched->link);
         if (!pw_list_empty(&device->under_way))

@@ -1,11 +1,6 @@
 /* Running functions on the processor, and services that a device without kernels does not have. */
 #include "executor/device/hostly.h"
 
-static uint8_t *output_end(const struct pw_task *task, uint32_t index)
-{
-        return (uint8_t *)task->outputs[index].data + task->outputs[index].bytes;
-}
-
 static bool is_in_place(const struct pw_task *task, uint32_t output)
 {
         for (uint32_t i = 0; i < task->input_count; i++)
@@ -23,29 +18,39 @@ void pw_hostly_zero(const struct pw_device_call *call)
                         memset(task->outputs[i].data, 0, task->outputs[i].bytes);
 }
 
+static uint8_t *end_of(const struct pw_task_value *output) { return (uint8_t *)output->data + output->bytes; }
+
 static void guards_set(const struct pw_device_call *call)
 {
-        for (uint32_t i = 0; i < pw_device_call_rooms(call); i++)
-                pw_guard_set(&call->guard, output_end(call->task, i), call->rests[i]);
+        const struct pw_task_value *outputs = call->task->outputs;
+        const uint32_t *rests = call->rests, count = pw_device_call_rooms(call);
+        const struct pw_guard guard = call->guard;
+
+        for (uint32_t i = 0; i < count; i++)
+                pw_guard_set(&guard, end_of(&outputs[i]), rests[i]);
 }
 
 static void guards_look(const struct pw_device_call *call, struct pw_device_end *end)
 {
-        for (uint32_t i = 0; i < pw_device_call_rooms(call); i++) {
-                enum pw_guard_state state = pw_guard_check(&call->guard, output_end(call->task, i), call->rests[i]);
+        const struct pw_task_value *outputs = call->task->outputs;
+        const uint32_t *rests = call->rests, count = pw_device_call_rooms(call);
+        const struct pw_guard guard = call->guard;
+
+        for (uint32_t i = 0; i < count; i++) {
+                enum pw_guard_state state = pw_guard_check(&guard, end_of(&outputs[i]), rests[i]);
                 end->output = state > end->guard ? i : end->output;
                 end->guard = state > end->guard ? state : end->guard;
         }
 }
 
-struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const struct pw_task_services *services)
+void pw_hostly_run(const struct pw_device_call *call, const struct pw_task_services *services, struct pw_device_end *ret_end)
 {
-        struct pw_device_end end = { PW_OK, PW_GUARD_WHOLE, 0, 0 };
         struct pw_task task;
 
+        *ret_end = (struct pw_device_end){ PW_OK, PW_GUARD_WHOLE, 0, 0 };
         if (call->move) {
-                end.status = call->move(call);
-                return end;
+                ret_end->status = call->move(call);
+                return;
         }
         task = *call->task;
         task.services = services;
@@ -53,9 +58,8 @@ struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const stru
                 pw_hostly_zero(call);
         guards_set(call);
         if (!call->may_run || call->may_run(call))
-                end.status = call->function->run(&task);
-        guards_look(call, &end);
-        return end;
+                ret_end->status = call->function->run(&task);
+        guards_look(call, ret_end);
 }
 
 static enum pw_status refuse(struct pw_task *task, const char *what)

@@ -6,7 +6,7 @@
 #include "executor/device/device.h"
 
 /* Run it here and now, with these services and between its guards. */
-struct pw_device_end pw_hostly_run(const struct pw_device_call *call, const struct pw_task_services *services);
+void pw_hostly_run(const struct pw_device_call *call, const struct pw_task_services *services, struct pw_device_end *ret_end);
 /* Set to 0 what the call says is to be. */
 void pw_hostly_zero(const struct pw_device_call *call);
 

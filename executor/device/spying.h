@@ -53,7 +53,7 @@ static bool spy_done(struct pw_exec_device *device, struct pw_device_end *ret_en
 
         if (!device->count || !device->let)
                 return false;
-        *ret_end = pw_hostly_run(device->launched[device->first], &none);
+        pw_hostly_run(device->launched[device->first], &none, ret_end);
         ret_end->together = device->together;
         device->together -= device->together > 0;
         device->first = (device->first + 1) % pw_array_count(device->launched);

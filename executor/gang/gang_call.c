@@ -23,14 +23,34 @@ static uint64_t kin_of(const struct pw_exec_gang *gang)
         return launch->row;
 }
 
+/* All but what kinds need that do it later. Each member has its line: a compiler that clears the rest first takes as long as the
+ * guard. */
+static inline struct pw_device_call call_of(const struct pw_exec_gang *gang, const struct pw_task *task)
+{
+        const struct pw_launch *launch = gang->launch;
+        struct pw_device_call call;
+
+        call.move = NULL;
+        call.function = gang->node->function;
+        call.task = task;
+        call.rests = gang->node->rests;
+        call.codes = NULL;
+        call.code_count = 0;
+        call.serial = 0;
+        call.zeroes = pw_gang_is_shared(launch) ? pw_gang_rooms_take(gang) : 0;
+        call.kin = 0;
+        call.guard = pw_guard_make(&launch->guard_key, gang->seq);
+        call.may_run = NULL;
+        call.launches = NULL;
+        return call;
+}
+
 struct pw_device_call pw_gang_call_make(const struct pw_exec_gang *gang, const struct pw_task *task)
 {
         const struct pw_launch *launch = gang->launch;
-        struct pw_device_call call = { .function = gang->node->function, .task = task, .rests = gang->node->rests,
-                                       .zeroes = pw_gang_is_shared(launch) ? pw_gang_rooms_take(gang) : 0,
-                                       .kin = kin_of(gang),
-                                       .guard = pw_guard_make(&launch->guard_key, gang->seq) };
+        struct pw_device_call call = call_of(gang, task);
 
+        call.kin = kin_of(gang);
         if (launch->programs.kernels) {
                 call.codes = pw_module_table_of(gang->node->module)->codes;
                 call.code_count = pw_module_table_of(gang->node->module)->code_count;
@@ -43,13 +63,11 @@ static enum pw_status function_run(struct pw_exec_gang *gang, struct pw_device_e
 {
         struct pw_launch *launch = gang->launch;
         struct pw_task *task = &gang->node->task;
-        struct pw_device_call call = pw_gang_call_make(gang, task);
+        struct pw_device_call call = call_of(gang, task);
         uint64_t limit = gang->node->image->time_limit_us;
         enum pw_status status;
 
         launch->text[0] = 0;
-        task->error_text = launch->text;
-        task->error_text_bytes = sizeof launch->text;
         /* Where the call has a limit of its own, exactly; else as of the gang's start. */
         atomic_store_explicit(&launch->own->running_since_ns, limit ? pw_launch_clock_ns() : pw_launch_now_ns(launch),
                               memory_order_release);
@@ -96,6 +114,8 @@ static void function_find(struct pw_exec_gang *gang)
 
         if (pw_program_function_find(&gang->launch->programs, gang->node, &err) != PW_OK)
                 pw_launch_die(gang->launch, &err);
+        gang->node->task.error_text = gang->launch->text;
+        gang->node->task.error_text_bytes = sizeof gang->launch->text;
         end_if_detached(gang);
 }
 
