@@ -197,11 +197,14 @@ static bool has_given_up(const struct pw_exec_gang *gang, const struct pw_mark *
         return true;
 }
 
-/* Its mark said that it has a value, and says otherwise: its process ended where the daemon saw it in no gang, between the one
- * ahead and this one, and the next one has come here. */
-static bool has_come_again(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
+/* A process of `device` ended in this gang, or between the one ahead and this one, where the daemon saw it in none: the mark said
+ * that there is a value, and says otherwise, by the daemon or by the process that came later. Neither counts before it says
+ * `failed` or `done`: the mark may be half written. */
+static bool has_ended(struct pw_exec_gang *gang, uint32_t device, struct pw_room_head *ret_fault)
 {
-        return pw_wait_load(&gang->launch->given.boards[device]->done.seq) >= gang->seq &&
+        const struct pw_device_board *board = gang->launch->given.boards[device];
+
+        return (pw_wait_load(&board->failed.seq) >= gang->seq || pw_wait_load(&board->done.seq) >= gang->seq) &&
                !pw_gang_mark_read(gang, pw_gang_mark_of(gang, device), ret_fault);
 }
 
@@ -211,7 +214,7 @@ static bool has_left(struct pw_exec_gang *gang, uint32_t device, struct pw_room_
         const struct pw_mark *mark = pw_gang_mark_of(gang, device);
         uint64_t failed = pw_wait_load(&gang->launch->given.boards[device]->failed.seq);
 
-        if (pw_gang_has_ended(gang, device, ret_fault) || has_come_again(gang, device, ret_fault))
+        if (has_ended(gang, device, ret_fault))
                 return true;
         if (failed >= mark->joint.first && failed < gang->seq) {
                 *ret_fault = ended_ahead(gang, device, failed);

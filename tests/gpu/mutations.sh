@@ -58,7 +58,7 @@ mutate executor/launch.c 's/^                struct pw_order order = order_read\
         'devices take gangs in an order of their own' work/nccl_channels_test
 mutate executor/gang/gang_joint.c '/^struct pw_room_head pw_gang_joint/,/^}/s/^                given->collective->abort\(given->joints\);$/                ;/' \
         'what was begun is not aborted' work/nccl_test
-mutate executor/gang/gang_joint.c '/^static bool has_left/,/^}/{s/^        uint64_t failed = .*$/        uint64_t failed = 0;/;s/^        if \(pw_gang_has_ended.*$/        if (0)/}; s/^                if \(fault.status == PW_OK \&\& now_ns - .*$/                if (0) {/' \
+mutate executor/gang/gang_joint.c '/^static bool has_left/,/^}/{s/^        uint64_t failed = .*$/        uint64_t failed = 0;/;s/^        if \(has_ended.*$/        if (0)/}; s/^                if \(fault.status == PW_OK \&\& now_ns - .*$/                if (0) {/' \
         'the end of a member is not looked for' work/nccl_test
 mutate executor/collective/nccl.c 's/^        while \(collective->channel_count >= collective->params.channels\)$/        while (0)/' \
         'communicators over the limit stay' work/nccl_channels_test
@@ -132,7 +132,7 @@ mutate executor/gang/flight.c 's/^        flight->call.launches = launches;$/   
         'a function that launches has all the time' work/cuda_test
 mutate executor/launch.c 's/^(        atomic_store_explicit\(&launch->own->launching, )seq,/\10,/' \
         'a library that launches has all the time' fault/nccl_hangs_test
-mutate executor/gang/gang_mark.c 's/^        if \(failed < gang->seq\)$/        if (failed != gang->seq)/' \
+mutate executor/gang/gang_joint.c '/^static bool has_ended/,/^}/s/->failed.seq\) >= gang->seq \|\| .*$/->failed.seq) == gang->seq) \&\&/' \
         'that it ended again hides that it ended' fault/nccl_ahead_test
 mutate executor/gang/gang_joint.c 's/^        if \(pw_wait_load\(seq\) != gang->seq\)$/        if (seq)/' \
         'nobody gives a joint up' work/nccl_test
