@@ -28,7 +28,8 @@ struct pw_command_settings {
         uint32_t limit;   /* listings */
         const char *host; /* likewise; NULL: all of them, or this one where the subcommand shows one */
         uint32_t devices, islands, repeat, inputs, ahead; /* run; devices: move */
-        const char *sharding, *result, *params;
+        const char *sharding, *result, *params; /* run; sharding: move */
+        const char *kind; /* run, move: of devices; NULL: any */
 };
 
 /* One running subcommand. */

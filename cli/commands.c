@@ -16,6 +16,10 @@
           "bool, u8, u16, u32, u64, i8, i32, i64, f16, bf16, f32, f64 or opaque." },                                          \
         { "dims", 0, PW_OPTION_TEXT, AT(dims), dims_default, "N,...", "Dims of the value, for example 4,4." }
 
+#define KIND_OPTION                                                                                                           \
+        { "kind", 0, PW_OPTION_TEXT, AT(kind), NULL, "KIND",                                                                  \
+          "Of devices of KIND: cpu, emulated or cuda. Default: whatever there is." }
+
 #define WATCH_OPTION                                                                                                          \
         { "watch", 'w', PW_OPTION_PERIOD, AT(watch_us), NULL, "SECONDS",                                                    \
           "Again and again, every second or as often as given, 3 or 250ms; at least 10ms." }
@@ -99,6 +103,7 @@ static const struct pw_option drain_options[] = {
 static const struct pw_option move_options[] = {
         { "devices", 'd', PW_OPTION_COUNT, AT(devices), "0", "N", "To N devices. 0: to host memory." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "0", "N", "Of N islands. 0: of as few as possible." },
+        KIND_OPTION,
         { "sharding", 0, PW_OPTION_TEXT, AT(sharding), "broadcast", "HOW", "How it lies there: broadcast or split:DIM." },
         { "timeout", 0, PW_OPTION_DURATION, AT(timeout_us), "30s", "DURATION",
           "How long to wait for the value, for room and for the copy." },
@@ -107,6 +112,7 @@ static const struct pw_option move_options[] = {
 static const struct pw_option run_options[] = {
         { "devices", 'd', PW_OPTION_COUNT, AT(devices), "1", "N", "Run it on N devices." },
         { "islands", 'i', PW_OPTION_COUNT, AT(islands), "0", "N", "Spread them over N islands. 0: over as few as possible." },
+        KIND_OPTION,
         { "repeat", 'n', PW_OPTION_COUNT, AT(repeat), "1", "K",
           "Run it K times, each run on the last one's result where shapes allow it." },
         { "inputs", 0, PW_OPTION_COUNT, AT(inputs), "1", "K", "Give it K inputs, all zeros." },

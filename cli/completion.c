@@ -9,6 +9,7 @@ static const struct { const char *option, *values; } known_values[] = {
         { "dtype", "bool u8 u16 u32 u64 i8 i32 i64 f16 bf16 f32 f64 opaque" },
         { "sharding", "broadcast split:" },
         { "result", "broadcast split:" },
+        { "kind", "cpu emulated cuda" },
 };
 
 static void print_options(const struct pw_options *options, FILE *out)

@@ -42,7 +42,8 @@ static bool are_alike(const Pathways__Wire__Listing *listing, struct block a, st
                      is_same_host(listing->rows[a.first], listing->rows[b.first]);
 
         for (size_t i = 0; alike && i < a.end - a.first; i++)
-                alike = bytes_of(listing->rows[a.first + i]) == bytes_of(listing->rows[b.first + i]);
+                alike = bytes_of(listing->rows[a.first + i]) == bytes_of(listing->rows[b.first + i]) &&
+                        !strcmp(pw_row_text(listing->rows[a.first + i], "about"), pw_row_text(listing->rows[b.first + i], "about"));
         return alike;
 }
 

@@ -60,7 +60,8 @@ static enum pw_status make_program(struct trial *trial, struct pw_error *ret_err
         uint64_t numbers[PARAMS_MAX];
         uint32_t number_count = 0;
         struct pw_call_params params = { .params = numbers };
-        struct pw_slice_params slice = { .device_count = settings->devices, .island_count = settings->islands };
+        struct pw_slice_params slice = { .device_count = settings->devices, .kind = settings->kind,
+                                         .island_count = settings->islands };
         enum pw_status status = PW_OK;
 
         if (settings->params)

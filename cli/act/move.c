@@ -21,7 +21,8 @@ static enum pw_status move(struct pw_invocation *invocation, struct pw_future **
 {
         const struct pw_command_settings *settings = &invocation->settings;
         struct pw_relocate_params params = { .timeout_us = (int64_t)pw_min_u64(settings->timeout_us, PW_FOREVER) };
-        struct pw_slice_params slice = { .device_count = settings->devices, .island_count = settings->islands };
+        struct pw_slice_params slice = { .device_count = settings->devices, .kind = settings->kind,
+                                         .island_count = settings->islands };
         enum pw_status status = pw_sharding_parse("--sharding", settings->sharding, &params.sharding, ret_err);
 
         if (status == PW_OK && slice.device_count)

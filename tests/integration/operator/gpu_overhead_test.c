@@ -230,16 +230,17 @@ static void it_is_of_then(void **state)
         it_gpus_done(&nccl_gpus);
 }
 
-/* Nothing to ask: which library could not be opened. */
+/* Nothing to ask: which library could not be opened. A device beside it that has the same bytes is not said to be like it. */
 static void nothing_to_ask(void **state)
 {
         struct it_host *host = *state;
 
         it_gpus_init(&nccl_gpus, "");
-        it_start(host, IT_ARGS("--devices", "cuda:1", "--cuda-driver", nccl_gpus.driver, "--nvml", "/nowhere/libnvidia-ml.so.1",
+        it_start(host, IT_ARGS("--devices", "cuda:1,cpu:1", "--cuda-driver", nccl_gpus.driver, "--nvml", "/nowhere/libnvidia-ml.so.1",
                                "--no-nccl", "--host-memory", "64MiB", "--device-memory", "8MiB"));
         host->session = it_connect(host);
         until_overhead(host, 0, 0, "not known: context, code and communicators, as no NVML: /nowhere/libnvidia-ml.so.1: ");
+        it_command_expect(host, 0, "h0:0\n|not known: context|h0:1\n|\nunaccounted 0\n", IT_ARGS("memory"));
         end_but_the_folder(host);
         it_gpus_done(&nccl_gpus);
 }

@@ -97,6 +97,7 @@ static void a_value_is_moved(void **state)
         EXPECT(0, "object", "object", put);
         EXPECT(0, "", "move", id, "--devices", "4", "--sharding", "split:0");
         EXPECT(0, "split(0) on h0:", "object", "weights");
+        EXPECT(1, "there are 0 of kind mainframe", "move", "weights", "--devices", "1", "--kind", "mainframe");
         EXPECT(2, "", "move", "weights", "--sharding", "sideways");
         EXPECT(5, "", "move", "nothing");
         assert_int_equal(it_command_end(&trace, SIGINT), 0);

@@ -14,6 +14,7 @@
 static void a_function_is_tried(void **state)
 {
         struct it_host *host = *state;
+        struct pw_listing *devices = it_list(host->session, "devices", NULL);
 
         EXPECT(0, "1 run of pw/nop on 1 device in |runs/s", "run", "pw/nop");
         EXPECT(0, "20 chained runs of pw/nop on 2 devices in ", "run", "pw/nop", "--devices", "2", "--repeat", "20", "--ahead",
@@ -24,7 +25,9 @@ static void a_function_is_tried(void **state)
         EXPECT(0, "\"function\": \"pw/nop\", \"devices\": 1, \"runs\": 5, \"chained\": \"yes\", \"took_us\": |\"runs_per_s\": ",
                "run", "pw/nop",
                "--repeat", "5", "--json");
-        assert_int_equal(it_listed(host->session, "status", "runs_done"), 2 + 21 + 4 + 6); /* the first of each is not timed */
+        EXPECT(0, "1 run of pw/nop on 1 device in ", "run", "pw/nop", "--kind", it_text(devices, 0, "kind"));
+        pw_listing_free(devices);
+        assert_int_equal(it_listed(host->session, "status", "runs_done"), 2 + 21 + 4 + 6 + 2); /* the first of each is not timed */
 }
 
 /* What cannot be tried is refused before anything runs. */
@@ -38,6 +41,7 @@ static void a_trial_is_refused(void **state)
         EXPECT(2, "--result backwards", "run", "pw/nop", "--result", "backwards");
         EXPECT(2, "--params-u64: \"1,x\" is no list", "run", "pw/sleep_us", "--params-u64", "1,x");
         EXPECT(1, "slice of 9 devices: there are 8", "run", "pw/nop", "--devices", "9");
+        EXPECT(1, "slice of 1 devices: there are 0 of kind mainframe", "run", "pw/nop", "--kind", "mainframe");
         EXPECT(1, "broken/fail failed", "run", "broken/fail", "--params-u64", "0");
         assert_int_equal(it_listed(host->session, "status", "runs_done"), 1);
 }
