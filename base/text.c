@@ -26,6 +26,8 @@ static bool is_plain(uint32_t character)
 {
         if (character < ' ' || (character >= 0x7f && character < 0xa0))
                 return false;
+        if (character == 0x61c)
+                return false;
         if (character < 0x200e || character > 0x2069)
                 return true;
         return !(character <= 0x200f || (character >= 0x2028 && character <= 0x202e) || character >= 0x2066);

@@ -39,6 +39,7 @@ static void test_not_plain(void **state)
                 { "\xf4\x90\x80\x80", "????", 0 },           /* beyond Unicode */
                 { "x\xe2\x80\xae" "txt", "x???txt", 1 },     /* right to left */
                 { "x\xe2\x81\xa6", "x???", 1 },
+                { "x\xd8\x9c", "x??", 1 },                   /* of Arabic */
                 { "x\xe2\x80\xa8y", "x???y", 1 },            /* a separator of lines */
                 { "end\xe2\x80", "end??", 3 },               /* cut off */
                 { "\xf8\x88\x80\x80\x80", "?????", 0 },

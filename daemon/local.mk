@@ -7,13 +7,13 @@ redis_sources = daemon/meta/redis/address.c daemon/meta/redis/answer.c daemon/me
 	daemon/meta/redis/member.c daemon/meta/redis/names.c daemon/meta/redis/redis.c daemon/meta/redis/saver.c daemon/meta/redis/script.c \
 	daemon/meta/redis/state.c daemon/meta/redis/table.c daemon/meta/redis/telling.c daemon/meta/redis/wire.c
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
-daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/arena.c daemon/child/child.c daemon/child/child_board.c daemon/child/child_end.c daemon/child/limit.c \
+daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/arena.c daemon/child/blocked.c daemon/child/child.c daemon/child/child_board.c daemon/child/child_end.c daemon/child/limit.c \
 	daemon/child/cuda_cache.c daemon/child/measure.c daemon/child/spawn.c daemon/child/unpin.c \
 	daemon/client/attach.c daemon/client/object/foreign.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/scan.c \
 	daemon/client/object/move.c daemon/client/object/name.c daemon/client/process.c daemon/client/request.c daemon/client/session.c \
 	daemon/client/tally.c daemon/client/tenant.c daemon/client/object/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c \
 	daemon/device/beside.c daemon/device/gpus.c daemon/device/nvml_library.c \
-	daemon/effect.c daemon/http/health.c daemon/http/http.c daemon/http/metric.c daemon/inspect/blocked.c \
+	daemon/effect.c daemon/http/health.c daemon/http/http.c daemon/http/metric.c \
 	daemon/inspect/find.c daemon/inspect/list.c daemon/inspect/list_gangs.c daemon/inspect/list_host.c daemon/inspect/list_hosts.c \
 	daemon/inspect/list_object.c daemon/inspect/list_owners.c daemon/inspect/list_peer.c daemon/inspect/list_store.c \
 	daemon/inspect/list_work.c \
@@ -45,12 +45,12 @@ daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) -DPW_PKGLIBEXECDIR='"$(pkglibexecd
 daemon_libraries = daemon/libdaemon.la daemon/libtransport.la daemon/libboard.la cluster/libcluster.la scheduler/libscheduler.la store/libstore.la      \
 	program/libprogram.la plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(OPENSSL_LIBS) $(HIREDIS_LIBS)         \
 	$(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
-noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/arena.h daemon/child/child.h \
+noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/arena.h daemon/child/blocked.h daemon/child/child.h \
 	daemon/child/child_board.h daemon/child/child_end.h daemon/child/children.h daemon/child/cuda_cache.h daemon/child/limit.h daemon/child/measure.h daemon/child/spawn.h daemon/child/unpin.h daemon/client/client.h \
 	daemon/client/clients.h daemon/client/object/foreign.h daemon/client/lane.h daemon/client/scan.h daemon/client/object/move.h daemon/client/object/name.h \
 	daemon/client/observer.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
 	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/device/beside.h daemon/device/gpus.h daemon/device/nvml_library.h daemon/effect.h daemon/http/health.h \
-	daemon/http/http.h daemon/http/metric.h daemon/inspect/blocked.h daemon/inspect/find.h daemon/inspect/inspection.h \
+	daemon/http/http.h daemon/http/metric.h daemon/inspect/find.h daemon/inspect/inspection.h \
 	daemon/inspect/list.h daemon/inspect/list_peer.h daemon/inspect/observer.h daemon/inspect/rows.h daemon/inspect/term.h \
 	daemon/inspect/trace/states.h daemon/inspect/trace/trace.h daemon/inspect/trace/trace_log.h \
 	daemon/inspect/trace/trace_peer.h daemon/inspect/trace/trace_private.h daemon/inspect/trace/trace_program.h \

@@ -196,7 +196,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         struct pw_daemon *daemon = child->daemon;
         siginfo_t info = { 0 };
         enum pw_status status;
-        bool was_useful, was_ready = child->state == PW_CHILD_READY;
+        bool was_useful;
 
         (void)what;
         end_group(child);
@@ -205,6 +205,7 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
                 return;
         }
         pw_child_end_note(child, &info);
+        child->was_ready = child->state == PW_CHILD_READY;
         if (child->session)
                 pw_session_end(child->session, NULL);
         event_free(child->exited);
@@ -216,9 +217,9 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
         if (!pw_child_describes(child))
                 pw_gpus_executor(daemon->gpus, child->number, 0);
         was_useful = child->board ? atomic_load(&child->board->done.count) > child->done_at_start + 1 : false;
-        child->crashes = was_useful || (was_ready && pw_now_us() - child->started_us > LASTED_US) ? 1 : child->crashes + 1;
+        child->crashes = was_useful || (child->was_ready && pw_now_us() - child->started_us > LASTED_US) ? 1 : child->crashes + 1;
         pw_child_end_log(child);
-        if (daemon->phase == PW_STARTING && !was_ready && child->crashes >= BEGINNINGS)
+        if (daemon->phase == PW_STARTING && !child->was_ready && child->crashes >= BEGINNINGS)
                 abandon_start(child);
         if (daemon->phase >= PW_STOPPING)
                 return;

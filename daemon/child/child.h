@@ -33,6 +33,8 @@ struct pw_child {
         enum pw_status kill_status;
         uint64_t kill_seq;          /* the gang that is why, 0: none is; */
         uint64_t ended_seq;         /* that which the last one ended in, 0: none */
+        uint64_t ended_before;      /* or else the one ahead of which it ended */
+        bool was_ready;             /* the last one, before it ended */
         uint64_t give_up_seq, give_up_us; /* the joint that it was told to give up, and by when it must have */
         enum pw_status give_up_status;
         /* executors */
@@ -83,10 +85,13 @@ void pw_child_wants(struct pw_daemon *daemon, uint32_t device);
 void pw_children_segment_gone(struct pw_daemon *daemon, uint32_t segment);
 /* What its device is in fails with `status` and the text `why`. */
 void pw_child_kill(struct pw_daemon *daemon, uint32_t number, enum pw_status status, const char *why);
-/* The same if it is in gang `seq`, for a tenth of a second at least, or launches a later one of the same run and has not come back
- * for a second: who is told that it goes on asks again. A joint that all have come to is given up, and what its process else has of
- * the device stays; it is killed if it has not done so in two seconds. */
+/* The same if it is in the function of gang `seq`, for a tenth of a second at least, or launches that of a later one of the same
+ * run and has not come back for ten: who is told that it goes on asks again. Who waits for other devices has not begun. A joint
+ * that all have come to is given up, and what its process else has of the device stays; it is killed if it has not done so in two
+ * seconds. */
 void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why);
+/* When that ends gang `seq`, which the device does or launches, for its run's deadline. */
+uint64_t pw_child_ends_us(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, uint64_t deadline_us);
 uint32_t pw_child_island(const struct pw_daemon *daemon, uint32_t device);
 /* What an executor's Welcome hands over, in the order that pathways.proto names. Returns how many; they stay the daemon's. */
 uint32_t pw_child_descriptors(const struct pw_daemon *daemon, uint32_t device, int *fds);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "daemon/child/blocked.h"
 #include "daemon/child/child.h"
 
 #include <stdio.h>
@@ -10,7 +11,9 @@
 #define LOOKS_PER_LIMIT 16u
 #define GIVE_UP_US 2000000u /* an executor aborts a joint within one, or ends */
 #define BRIEF_US 100000u /* who is so new may be over soon, and its process has what others keep there */
-#define LAUNCH_US 1000000u  /* what launches a function's work takes some us; whose takes longer does not come back */
+/* What launches a function's work takes some us, and longer only where the driver lets it wait for what the device does: whose
+ * takes so long does not come back. */
+#define LAUNCH_US 10000000u
 
 /* The limit of a function: its call's, but no more than what the operator gives each. 0: none. */
 static uint64_t limit_of(const struct pw_daemon *daemon, const struct pw_image_node *node)
@@ -147,34 +150,46 @@ static void kill_in(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enu
         pw_child_kill(daemon, device, status, why);
 }
 
+/* Where it launches behind another gang that the device does: who that is. */
+static bool launches_behind(const struct pw_device_board *board, struct span *ret_ahead)
+{
+        uint64_t running = atomic_load(&board->running);
+
+        *ret_ahead = launching(board);
+        return running && running < ret_ahead->seq && is_launching(board, ret_ahead->seq);
+}
+
+/* For so long it is at it; one that says that it has yet to begin has been for ever, as a function writes there what it likes. */
+static bool is_past(const struct span *span, uint64_t us) { return pw_now_us() - span->since_ns / 1000 >= us; }
+
 /* The gang of the run of `order`, `seq`, that is to be ended: that one; or what the device launches behind what it does, which may
  * be another run's, if that does not come back. 0: none. */
 static uint64_t to_be_ended(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, const struct pw_child_order *order)
 {
         const struct pw_device_board *board = daemon->children.all[device].board;
-        uint64_t running = atomic_load(&board->running);
-        struct span ahead = launching(board);
         struct pw_child_order launched;
+        struct span ahead;
 
-        if (!running || running >= ahead.seq || !is_launching(board, ahead.seq))
+        if (!launches_behind(board, &ahead))
                 return seq;
-        if (ahead.since_ns / 1000 + LAUNCH_US <= pw_now_us() && pw_child_order(daemon, device, ahead.seq, &launched) &&
+        if (is_past(&ahead, LAUNCH_US) && pw_child_order(daemon, device, ahead.seq, &launched) &&
             launched.record->run == order->record->run)
                 return ahead.seq;
-        return running == seq ? seq : 0;
+        return atomic_load(&board->running) == seq ? seq : 0;
 }
 
 static bool is_brief(const struct pw_device_board *board, uint64_t seq)
 {
-        struct span first = running(board);
+        struct span first = running(board), ahead = launching(board);
 
-        return first.seq == seq && pw_now_us() < first.since_ns / 1000 + BRIEF_US;
+        return (first.seq == seq && !is_past(&first, BRIEF_US)) || (ahead.seq == seq && !is_past(&ahead, BRIEF_US));
 }
 
 void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
 {
         const struct pw_child *child = &daemon->children.all[device];
         struct pw_child_order order;
+        struct pw_blocked blocked;
 
         if (child->state != PW_CHILD_READY || !pw_child_order(daemon, device, seq, &order) ||
             atomic_load(&child->board->failed.seq) == seq) /* it writes down that a process before it ended there */
@@ -182,10 +197,23 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
         seq = to_be_ended(daemon, device, seq, &order);
         if (!seq || !pw_child_order(daemon, device, seq, &order))
                 return;
-        if (is_at(child->board, seq) && order.node->kind != PW_NODE_TRANSFER && !is_brief(child->board, seq))
+        if (order.node->kind == PW_NODE_TRANSFER) {
+                if (is_in_joint(child->board, seq) && child->give_up_seq != seq)
+                        give_up(daemon, device, seq, status);
+        } else if (is_at(child->board, seq) && !is_brief(child->board, seq) &&
+                   !pw_blocked_find(daemon, device, &order, &blocked)) { /* it has not begun, and will not */
                 kill_in(daemon, device, seq, status, why);
-        else if (is_in_joint(child->board, seq) && child->give_up_seq != seq)
-                give_up(daemon, device, seq, status);
+        }
+}
+
+uint64_t pw_child_ends_us(const struct pw_daemon *daemon, uint32_t device, uint64_t seq, uint64_t deadline_us)
+{
+        const struct pw_device_board *board = daemon->children.all[device].board;
+        struct span ahead;
+
+        if (launches_behind(board, &ahead) && ahead.seq == seq)
+                return pw_max_u64(deadline_us, ahead.since_ns / 1000 + LAUNCH_US);
+        return deadline_us;
 }
 
 /* The limit that all functions have is looked at some times in its length: that costs nothing, and it is known about. */

@@ -1,8 +1,8 @@
 /* The listing of gangs: device by device, the newest of each, none that is under way left out for what is only ordered behind
  * it. */
 #include "base/memory.h"
+#include "daemon/child/blocked.h"
 #include "daemon/child/child.h"
-#include "daemon/inspect/blocked.h"
 #include "daemon/inspect/find.h"
 #include "daemon/inspect/list.h"
 #include "daemon/session/kept.h"

@@ -158,12 +158,12 @@ static enum pw_status launch_call(struct pw_exec_gang *gang, bool *ret_launched)
 enum pw_status pw_gang_run(struct pw_exec_gang *gang, bool *ret_launched)
 {
         _Atomic uint32_t *cancelled_at = (_Atomic uint32_t *)&gang->view->record->cancelled_at;
-        bool cancelled = gang->index >= atomic_load_explicit(cancelled_at, memory_order_acquire);
         struct pw_launch *launch = gang->launch;
-        bool failed;
+        bool cancelled, failed;
 
         *ret_launched = false;
         wait_for_all(gang);
+        cancelled = gang->index >= atomic_load_explicit(cancelled_at, memory_order_acquire); /* it may have waited for long */
         failed = pw_wait_load(&launch->own->failed.seq) == gang->seq;
         if (launch->flights && (gang->view->refused != PW_OK || failed || cancelled ||
                                 gang->node->image->phase == PW_PHASE_PARTS)) /* all of it happens here and now */

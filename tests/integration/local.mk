@@ -120,6 +120,10 @@ tests_integration_cluster_names_test_SOURCES = tests/integration/cluster/names_t
 tests_integration_cluster_names_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
 tests_integration_cluster_place_test_SOURCES = tests/integration/cluster/place_test.c $(integration_cluster) $(integration_sources)
 tests_integration_cluster_place_test_LDADD = $(integration_libraries) $(HIREDIS_LIBS)
+integration_tests += tests/integration/fault/deadlines_test
+tests_integration_fault_deadlines_test_SOURCES = tests/integration/fault/deadlines_test.c $(integration_scene) \
+	$(integration_folder) $(integration_sources)
+tests_integration_fault_deadlines_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/endings_test
 tests_integration_fault_endings_test_SOURCES = tests/integration/fault/endings_test.c $(integration_scene)  $(integration_sources)
 tests_integration_fault_endings_test_LDADD = $(integration_libraries)

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "daemon/inspect/blocked.h"
+#include "daemon/child/blocked.h"
 #include "daemon/inspect/find.h"
 
 #include <inttypes.h>
@@ -132,17 +132,37 @@ static void why_blocked(struct pw_chain *chain, const struct pw_gang_row *gang, 
         pw_why_device(chain, blocked->device);
 }
 
+/* The run of the function that the device does, where `gang` is launched behind that; NULL: it is not. */
+static const struct pw_run *run_ahead(const struct pw_chain *chain, const struct pw_gang_row *gang)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+        uint64_t number, seq = atomic_load(&daemon->children.all[gang->device].board->running);
+        const struct pw_image_node *node;
+        const char *name;
+
+        if (seq >= gang->seq || !pw_child_gang(daemon, gang->device, seq, &node, &name, &number) || node->kind == PW_NODE_TRANSFER)
+                return NULL;
+        return pw_scheduler_run(daemon->scheduler, number);
+}
+
 /* When the daemon ends it by itself, and why; UINT64_MAX: never. */
 static uint64_t ends_us(const struct pw_chain *chain, const struct pw_gang_row *gang, const struct pw_run *run, char why[80])
 {
-        uint64_t limit_us = 0, over_us = pw_child_over_us(chain->lister->daemon, gang->device, &limit_us);
+        const struct pw_run *ahead = run_ahead(chain, gang);
+        uint64_t limit_us = 0, over_us = pw_child_over_us(chain->lister->daemon, gang->device, &limit_us), own_us = UINT64_MAX;
         char limit[16];
 
         snprintf(why, 80, "at its time limit of %s", pw_duration_format(limit_us, limit));
-        if (!run || !run->deadline_kept || run->deadline_us >= over_us)
+        if (run && run->deadline_kept)
+                own_us = pw_child_ends_us(chain->lister->daemon, gang->device, gang->seq, run->deadline_us);
+        if (own_us < over_us)
+                snprintf(why, 80, "%s", run->deadline_cut ? "as its run was cancelled" : "at the deadline of its run");
+        over_us = pw_min_u64(over_us, own_us);
+        if (!ahead || !ahead->deadline_kept || ahead->deadline_us >= over_us)
                 return over_us;
-        snprintf(why, 80, "%s", run->deadline_cut ? "as its run was cancelled" : "at the deadline of its run");
-        return run->deadline_us;
+        snprintf(why, 80, "%s", ahead->deadline_cut ? "as the run ahead of it was cancelled" :
+                                                      "at the deadline of the run ahead of it");
+        return ahead->deadline_us;
 }
 
 /* What is cancelled, has a deadline or a limit nobody needs to end by hand. */

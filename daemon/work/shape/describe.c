@@ -2,6 +2,7 @@
 #include "daemon/work/shape/describe.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "daemon/child/child.h"
 #include "daemon/session/output.h"
 
@@ -202,6 +203,7 @@ void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply 
         struct pw_describe *describe = daemon->work.describe;
         struct question *question = pw_list_first(&describe->queue, struct question, link);
         bool is_answer = reply->status == PW_OK && reply->body_case == PATHWAYS__WIRE__REPLY__BODY_DESCRIBED;
+        struct pw_error said;
 
         if (pw_list_empty(&describe->queue) || !describe->asked_us || question->ask.id != reply->id)
                 return; /* of somebody who left */
@@ -214,9 +216,10 @@ void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply 
                                                                         .forms = { body->on_processor, body->on_gpus } },
                        PW_OK, NULL);
         } else {
+                snprintf(said.text, sizeof said.text, "%s", reply->text);
                 finish(describe, question, NULL,
                        pw_status_of_value(reply->status) ? (enum pw_status)reply->status : PW_PROTOCOL,
-                       reply->text[0] ? reply->text : "its shape function gave no shapes that can be");
+                       said.text[0] ? pw_text_make_plain(said.text) : "its shape function gave no shapes that can be");
         }
         ask_first(describe);
 }

@@ -1,4 +1,4 @@
-/* Runs that end before they are done: cancelled by a call, at their deadline, with a member killed while others still write.
+/* Runs that end before they are done: cancelled by a call, with a member killed while others still write.
  */
 #include "tests/integration/scene.h"
 
@@ -14,47 +14,21 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* As many devices as *context says are in a function. */
-static bool are_running(const struct pw_listing *gangs, void *context)
-{
-        int running = 0;
-
-        for (size_t i = 0; i < it_rows(gangs); i++)
-                running += !strcmp(it_text(gangs, i, "state"), "running") && strchr(it_text(gangs, i, "node"), '/');
-        return running == *(const int *)context;
-}
-
-static bool rests(const struct pw_listing *status, void *context)
-{
-        (void)context;
-        return it_number(status, 0, "runs_in_flight") == 0;
-}
-
 /* --- cancel ----------------------------------------------------------------------------------------------------------- */
-
-static struct pw_program *sleeper(struct pw_session *session, struct pw_slice *slice, uint64_t us)
-{
-        struct pw_program *program = pw_program_new(session, "test/sleep");
-        struct pw_value *input = pw_input(program, slice, PW_F64, PW_SCALAR, PW_BROADCAST, 0);
-
-        pw_result(program, it_sleep(program, slice, input, PW_BROADCAST, us));
-        it_ok(pw_compile(program, IT_ERR));
-        return program;
-}
 
 /* Of four runs in a row the third is cancelled: that one alone ends, with what was computed from it. */
 static void one_of_many(void **state)
 {
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 2, 1);
-        struct pw_program *program = sleeper(host->session, slice, 200000);
+        struct pw_program *program = it_sleeper(host->session, slice, 200000);
         struct pw_future *input = it_put_scalar(host->session, 1), *runs[4], *after;
         char client[32];
 
         for (int i = 0; i < 4; i++)
                 runs[i] = it_run_1(program, input);
         after = it_run_1(program, runs[2]);
-        it_until(host->session, "gangs", are_running, &(int){ 2 });
+        it_until(host->session, "gangs", it_are_running, &(int){ 2 });
         it_ok(pw_cancel(runs[2], IT_ERR));
         snprintf(client, sizeof client, "test/sleep|cancelled by|[%d]", (int)getpid());
         it_fails_with(runs[2], PW_CANCELLED, client);
@@ -82,7 +56,7 @@ static void by_another_holder(void **state)
         struct it_host *host = *state;
         struct pw_session *other = it_connect(host);
         struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct pw_program *program = sleeper(host->session, slice, 0);
+        struct pw_program *program = it_sleeper(host->session, slice, 0);
         struct pw_future *input, *result, *seen;
         void *data;
 
@@ -132,7 +106,7 @@ static void held_in_part(void **state)
 {
         struct it_host *host = *state;
         struct pw_slice *slice = it_slice(host->session, 1, 1), *apart = it_slice(host->session, 1, 1);
-        struct pw_program *other = sleeper(host->session, apart, 0);
+        struct pw_program *other = it_sleeper(host->session, apart, 0);
         struct pw_future *input = it_put_scalar(host->session, 1), *results[2], *after;
 
         for (int held = 0; held < 2; held++) {
@@ -146,7 +120,7 @@ static void held_in_part(void **state)
                 assert_true(it_get_scalar(after) == 1);
                 if (!held)
                         pw_unref(results[0]);
-                it_until(host->session, "status", rests, NULL);
+                it_until(host->session, "status", it_rests, NULL);
                 ended_as(host->session, "test/late", held ? "done" : "cancelled");
                 if (held)
                         pw_unref(results[0]);
@@ -157,161 +131,6 @@ static void held_in_part(void **state)
         pw_program_free(other);
         pw_slice_close(slice);
         pw_slice_close(apart);
-}
-
-/* --- deadlines -------------------------------------------------------------------------------------------------------- */
-
-static struct pw_future *run_until(struct pw_program *program, struct pw_future *input, int64_t deadline_us)
-{
-        struct pw_run_params params = { .deadline_us = deadline_us };
-        struct pw_future *result;
-
-        it_ok(pw_run_with(program, PW_FUTURES(input), &params, &result, IT_ERR));
-        return result;
-}
-
-static bool says_deadline(const struct pw_listing *why)
-{
-        for (size_t i = 0; i < it_rows(why); i++)
-                if (strstr(it_text(why, i, "what"), ", to end within "))
-                        return true;
-        return false;
-}
-
-/* The function that is over the deadline is ended; a run whose deadline passes behind it says for whom it waited. */
-static void a_function_over_the_deadline(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct pw_program *program = sleeper(host->session, slice, 60 * IT_SECOND), *quick = sleeper(host->session, slice, 0);
-        struct pw_future *input = it_put_scalar(host->session, 1), *slow = run_until(program, input, IT_SECOND);
-        struct pw_future *behind = run_until(quick, input, IT_SECOND / 4), *after = run_until(quick, input, IT_LONG);
-        char id[PW_ID_TEXT_BYTES];
-        int64_t start_us = it_now_us();
-
-        it_until(host->session, "gangs", are_running, &(int){ 1 });
-        struct pw_listing *why = it_list(host->session, "why", pw_id_format(pw_future_id(slow), id));
-        assert_true(says_deadline(why));
-        pw_listing_free(why);
-        it_fails_with(behind, PW_DEADLINE,
-                      "test/sleep|not done at its deadline|after it was submitted|device h0:|pw/sleep_us of run 1");
-        assert_int_equal(pw_poll(slow), PW_NOT_READY);
-        assert_int_equal(it_listed(host->session, "devices", "restarts"), 0);
-        it_fails_with(slow, PW_DEADLINE, "test/sleep|deadline|device h0:|pw/sleep_us of run 1");
-        it_within("the run ends", start_us, 2 * IT_SECOND);
-        assert_true(it_get_scalar(after) == 1); /* the device is there again */
-        it_until(host->session, "status", rests, NULL);
-        pw_unref(behind);
-        pw_unref(slow);
-        pw_unref(after);
-        pw_unref(input);
-        pw_program_free(program);
-        pw_program_free(quick);
-        pw_slice_close(slice);
-}
-
-static bool has_said(const struct it_host *host, const char *text)
-{
-        FILE *log = fopen(host->log, "re");
-        char line[1000];
-        bool said = false;
-
-        assert_non_null(log);
-        while (!said && fgets(line, sizeof line, log))
-                said = strstr(line, text) != NULL;
-        fclose(log);
-        return said;
-}
-
-/* Cancelled, with less left of its own deadline than cancelling leaves: it is that which ends the function. */
-static void a_deadline_after_cancelling(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct pw_program *program = sleeper(host->session, slice, 60 * IT_SECOND);
-        struct pw_future *input = it_put_scalar(host->session, 1), *slow = run_until(program, input, 2 * IT_SECOND);
-
-        it_until(host->session, "gangs", are_running, &(int){ 1 });
-        it_ok(pw_cancel(slow, IT_ERR));
-        it_fails_with(slow, PW_CANCELLED, "cancelled by");
-        it_until(host->session, "status", rests, NULL);
-        assert_true(has_said(host, "it outlived the deadline of its run"));
-        pw_unref(slow);
-        pw_unref(input);
-        pw_program_free(program);
-        pw_slice_close(slice);
-}
-
-/* A stopped executor has not begun the function, so its process is not ended: no deadline is shown once it has passed. */
-static void a_deadline_that_has_passed(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct pw_program *program = sleeper(host->session, slice, 0);
-        struct pw_future *input = it_put_scalar(host->session, 1), *result;
-        struct pw_listing *why, *devices = it_list(host->session, "devices", NULL);
-        pid_t executor = (pid_t)it_number(devices, 0, "pid");
-
-        pw_listing_free(devices);
-        assert_int_equal(kill(executor, SIGSTOP), 0);
-        result = run_until(program, input, IT_SECOND / 4);
-        it_fails_with(result, PW_DEADLINE, "not done at its deadline");
-        why = it_list(host->session, "why", "run 1");
-        assert_true(it_rows(why) > 0);
-        assert_non_null(strstr(it_text(why, 0, "what"), "test/sleep"));
-        assert_false(says_deadline(why));
-        pw_listing_free(why);
-        assert_int_equal(kill(executor, SIGCONT), 0);
-        it_until(host->session, "status", rests, NULL);
-        pw_unref(result);
-        pw_unref(input);
-        pw_program_free(program);
-        pw_slice_close(slice);
-}
-
-static void an_input_that_does_not_come(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct pw_program *program = sleeper(host->session, slice, 0);
-        struct pw_future *input, *result;
-        void *data;
-
-        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input,
-                        &data, IT_ERR));
-        result = run_until(program, input, IT_SECOND / 20);
-        it_fails_with(result, PW_DEADLINE, "test/sleep|input 0 was not ready before the deadline");
-        it_ok(pw_abort(input, IT_ERR));
-        pw_unref(result);
-        pw_unref(input);
-        pw_program_free(program);
-        pw_slice_close(slice);
-}
-
-static bool waits(const struct pw_listing *runs, void *context)
-{
-        (void)context;
-        return it_rows(runs) == 1 && !strcmp(it_text(runs, 0, "state"), "waiting");
-}
-
-/* Nobody will seal it any more: the run that waits for it hears that at once. */
-static void an_input_that_is_let_go(void **state)
-{
-        struct it_host *host = *state;
-        struct pw_slice *slice = it_slice(host->session, 1, 1);
-        struct pw_program *program = sleeper(host->session, slice, 0);
-        struct pw_future *input, *result;
-        void *data;
-
-        it_ok(pw_create(host->session, sizeof(double), &(struct pw_put_params){ .dtype = PW_F64, .dims = PW_SCALAR }, &input,
-                        &data, IT_ERR));
-        result = it_run_1(program, input);
-        it_until(host->session, "runs", waits, NULL);
-        pw_unref(input);
-        it_fails_with(result, PW_CANCELLED, "input 0");
-        pw_unref(result);
-        pw_program_free(program);
-        pw_slice_close(slice);
 }
 
 /* --- late bytes ------------------------------------------------------------------------------------------------------- */
@@ -448,7 +267,7 @@ static void a_member_killed_while_another_writes(void **state)
         it_ok(pw_run(late, PW_NO_FUTURES, &failed, IT_ERR));
         await_at(&gate, 2);
         assert_true(it_signal_executor(host, "h0:1", SIGKILL));
-        it_until(host->session, "gangs", are_running, &(int){ 1 });
+        it_until(host->session, "gangs", it_are_running, &(int){ 1 });
         it_ok(pw_run(fill, PW_NO_FUTURES, &next, IT_ERR));
         assert_int_equal(pw_poll(failed), PW_NOT_READY);
         it_ok(pw_cancel(failed, IT_ERR));
@@ -476,11 +295,6 @@ int main(void)
                 TEST_2(one_of_many),
                 TEST_2(by_another_holder),
                 TEST_2(held_in_part),
-                TEST_2(a_function_over_the_deadline),
-                TEST_2(a_deadline_after_cancelling),
-                TEST_2(a_deadline_that_has_passed),
-                TEST_2(an_input_that_does_not_come),
-                TEST_2(an_input_that_is_let_go),
                 TEST_2(a_cancel_while_members_write),
                 TEST_2(a_member_killed_while_another_writes),
         };

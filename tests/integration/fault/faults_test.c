@@ -3,6 +3,8 @@
  */
 #include "tests/integration/scene.h"
 
+#include "base/memory.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,6 +202,31 @@ static void a_function_that_counts_gangs(void **state) { a_function_that_writes_
 static void a_function_that_is_ahead_of_the_order(void **state) { a_function_that_writes_into_the_board(state, "broken/seq"); }
 static void a_function_that_makes_up_reports(void **state) { a_function_that_writes_into_the_board(state, "broken/tail"); }
 
+/* Its gang is failed all the same: at once where its board says that it had come so far, else when the next process ends there. */
+static void a_function_that_says_it_is_in_none(void **state)
+{
+        static const struct { const char *function; int restarts; } cases[] = {
+                { "broken/launches", 1 }, { "broken/arrives", 1 }, { "broken/denies", 2 },
+        };
+        struct it_host *host = *state;
+        struct pw_slice *slice = it_slice(host->session, 1, 1);
+        int restarts = 0;
+
+        for (size_t i = 0; i < pw_array_count(cases); i++) {
+                struct pw_program *program = pw_program_new(host->session, cases[i].function);
+                struct pw_future *result;
+
+                pw_result(program, pw_call(program, slice, cases[i].function, PW_NO_ARGS, PW_BROADCAST));
+                it_ok(pw_compile(program, IT_ERR));
+                it_ok(pw_run(program, PW_NO_FUTURES, &result, IT_ERR));
+                it_fails_with(result, PW_CRASHED, "SIGKILL|h0:0|run");
+                it_back_within_a_second(host->session, restarts += cases[i].restarts, it_now_us());
+                pw_unref(result);
+                pw_program_free(program);
+        }
+        pw_slice_close(slice);
+}
+
 /* Whatever lay in that device's memory may be spoilt, so it is lost; nothing of it is ever got as a value. */
 static void a_function_that_writes_past_its_room(void **state)
 {
@@ -304,7 +331,7 @@ static void a_replica_takes_the_place_of_a_lost_one(void **state)
 }
 
 /* As many devices as *context says are in pw/sleep_us. */
-static bool are_running(const struct pw_listing *gangs, void *context)
+static bool are_sleeping(const struct pw_listing *gangs, void *context)
 {
         int running = 0;
 
@@ -329,7 +356,7 @@ static void an_executor_killed_in_a_gang(void **state)
         other = it_one_node(host->session, apart, "pw/nop", PW_SCALAR, NULL);
         result = it_run_1(program, scalar);
         after = it_run_1(program, result);
-        it_until(host->session, "gangs", are_running, &(int){ 8 });
+        it_until(host->session, "gangs", are_sleeping, &(int){ 8 });
         int64_t start_us = it_now_us();
         for (int device = 0; device < 8; device++) {
                 char name[16];
@@ -365,7 +392,7 @@ static void one_of_a_gang_is_killed(void **state)
         pw_result(program, it_grow(program, slice, slow, PW_BROADCAST, 1));
         it_ok(pw_compile(program, IT_ERR));
         result = it_run_1(program, scalar);
-        it_until(host->session, "gangs", are_running, &(int){ 4 });
+        it_until(host->session, "gangs", are_sleeping, &(int){ 4 });
         assert_true(it_signal_executor(host, "h0:2", SIGKILL));
         int64_t start_us = it_now_us();
         it_fails_with(result, PW_CRASHED, "pw/sleep_us|SIGKILL|h0:2");
@@ -424,7 +451,7 @@ int main(void)
                 IT_TEST(a_function_that_writes_past_its_room),
                 IT_TEST(a_function_that_counts_gangs),
                 IT_TEST(a_function_that_is_ahead_of_the_order),
-                IT_TEST(a_function_that_makes_up_reports),
+                IT_TEST(a_function_that_makes_up_reports), IT_TEST(a_function_that_says_it_is_in_none),
                 IT_TEST(a_function_that_forks),
                 IT_TEST(a_killed_executor_loses_its_memory),
                 IT_TEST(a_replica_takes_the_place_of_a_lost_one),

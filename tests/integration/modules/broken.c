@@ -16,6 +16,8 @@
  *   count, seq, tail   writes nonsense into that word of its device's board, and goes on for ever
  *   back   winds the seq of its board back once it is done, for 50 ms;   unmark   clears its marks for 50 ms
  *   head   writes nonsense into the head of the reports;   spoilt   calls all that it ever wrote spoilt; both return
+ *   denies   writes into its board that it is in no gang, and ends its process; it has no input.   launches   the same, and that
+ *   it launches its own;   arrives   the same, and that it has come to it
  *   silent   clears the bitmaps of who sleeps for whom, and every bell, for 100 ms
  *   late   writes its output, an f64 [12 MiB], once nobody holds the lock of the file whose path is its params
  */
@@ -238,6 +240,27 @@ static enum pw_status count(struct pw_task *task) { return after_scribbling(task
 static enum pw_status seq(struct pw_task *task) { return after_scribbling(task, scribble_seq); }
 static enum pw_status tail(struct pw_task *task) { return after_scribbling(task, scribble_tail); }
 
+/* In none, as the daemon sees it. */
+static enum pw_status vanish(struct pw_task *task, bool launching, bool marked)
+{
+        struct pw_device_board *board = own_map("pathways-device-board");
+        uint64_t own;
+
+        if (!board)
+                return pw_task_fail(task, "no board");
+        own = atomic_load(&board->running);
+        if (launching)
+                atomic_store(&board->launching, own);
+        if (marked)
+                atomic_store(&board->marks[own % PW_ORDER_LOG].seq, own);
+        atomic_store(&board->running, 0);
+        return (enum pw_status)kill(getpid(), SIGKILL);
+}
+
+static enum pw_status denies(struct pw_task *task) { return vanish(task, false, false); }
+static enum pw_status launches(struct pw_task *task) { return vanish(task, true, false); }
+static enum pw_status arrives(struct pw_task *task) { return vanish(task, false, true); }
+
 /* --- what goes on behind its back -------------------------------------------------------------------------------------------- */
 
 struct scribbler {
@@ -421,6 +444,9 @@ PW_MODULE("broken",
           PW_FUNCTION(count, .shape = shape),
           PW_FUNCTION(seq, .shape = shape),
           PW_FUNCTION(tail, .shape = shape),
+          PW_FUNCTION(denies, .shape = shape_lone),
+          PW_FUNCTION(launches, .shape = shape_lone),
+          PW_FUNCTION(arrives, .shape = shape_lone),
           PW_FUNCTION(back, .shape = shape),
           PW_FUNCTION(unmark, .shape = shape),
           PW_FUNCTION(head, .shape = shape),

@@ -236,7 +236,8 @@ static void nothing_to_ask(void **state)
         struct it_host *host = *state;
 
         it_gpus_init(&nccl_gpus, "");
-        it_start(host, IT_ARGS("--devices", "cuda:1,cpu:1", "--cuda-driver", nccl_gpus.driver, "--nvml", "/nowhere/libnvidia-ml.so.1",
+        it_start(host, IT_ARGS("--devices", "cuda:1,cpu:1", "--cuda-driver", nccl_gpus.driver, "--nvml",
+                               "/nowhere/libnvidia-ml.so.1",
                                "--no-nccl", "--host-memory", "64MiB", "--device-memory", "8MiB"));
         host->session = it_connect(host);
         until_overhead(host, 0, 0, "not known: context, code and communicators, as no NVML: /nowhere/libnvidia-ml.so.1: ");

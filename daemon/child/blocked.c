@@ -1,5 +1,5 @@
 /* What a gang waits for before it begins. */
-#include "daemon/inspect/blocked.h"
+#include "daemon/child/blocked.h"
 
 #include "base/layout.h"
 
