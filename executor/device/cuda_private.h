@@ -106,8 +106,10 @@ void pw_cuda_code_close(struct pw_exec_device *device);
 /* A kernel of `code`, of the module that was loaded as `serial` (0: the executor). Errors: PW_BAD_MODULE (it does not load, or
  * has no such kernel), PW_NO_MEMORY. */
 struct pw_cuda_kernel_of { uint64_t serial; const struct pw_code *code; const char *name; };
+struct pw_cuda_kernel { struct CUfunc_st *function; uint32_t param_count; /* PW_CUDA_NOT_SAID: the driver does not say */ };
+#define PW_CUDA_NOT_SAID UINT32_MAX
 PW_MUST_CHECK enum pw_status pw_cuda_kernel(struct pw_exec_device *device, const struct pw_cuda_kernel_of *of,
-                                            struct CUfunc_st **ret_function, struct pw_error *ret_err);
+                                            struct pw_cuda_kernel *ret_kernel, struct pw_error *ret_err);
 /* Launch one of the executor's own. */
 struct pw_cuda_grid { uint32_t blocks, threads; };
 PW_MUST_CHECK enum pw_status pw_cuda_launch_own(struct pw_exec_device *device, const struct pw_cuda_kernel_of *of,

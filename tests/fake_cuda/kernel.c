@@ -139,3 +139,18 @@ enum pw_cuda_result cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, 
         pthread_mutex_unlock(&fake_lock);
         return PW_CUDA_SUCCESS;
 }
+
+enum pw_cuda_result cuFuncGetParamInfo(struct CUfunc_st *function, size_t index, size_t *ret_offset, size_t *ret_bytes)
+{
+        enum pw_cuda_result result = fake_enter(FAKE_cuFuncGetParamInfo);
+
+        if (result)
+                return result;
+        if (!function || index >= function->param_count)
+                return PW_CUDA_INVALID_VALUE;
+        *ret_offset = 0;
+        for (size_t i = 0; i <= index; i++)
+                *ret_offset = pw_round_up(*ret_offset, function->param_bytes[i]) + (i < index ? function->param_bytes[i] : 0);
+        *ret_bytes = function->param_bytes[index];
+        return PW_CUDA_SUCCESS;
+}

@@ -25,7 +25,7 @@ struct kernel {
         struct pw_list link;
         struct loaded *loaded;
         struct pw_cuda_kernel_of of; /* with a name of its own */
-        struct CUfunc_st *function;
+        struct pw_cuda_kernel found;
         char name[];
 };
 
@@ -165,6 +165,19 @@ static struct kernel *find_kernel(struct loaded *loaded, const struct pw_cuda_ke
         return NULL;
 }
 
+static uint32_t count_params(const struct pw_cuda_driver *driver, struct CUfunc_st *function)
+{
+        enum pw_cuda_result result = PW_CUDA_SUCCESS;
+        size_t offset, bytes;
+        uint32_t count = 0;
+
+        if (!driver->cuFuncGetParamInfo)
+                return PW_CUDA_NOT_SAID;
+        while ((result = driver->cuFuncGetParamInfo(function, count, &offset, &bytes)) == PW_CUDA_SUCCESS)
+                count++;
+        return result == PW_CUDA_INVALID_VALUE ? count : PW_CUDA_NOT_SAID; /* behind the last */
+}
+
 static enum pw_status kernel_new(struct pw_exec_device *device, struct loaded *loaded, const struct pw_cuda_kernel_of *of,
                                  struct kernel **ret_kernel, struct pw_error *ret_err)
 {
@@ -176,7 +189,7 @@ static enum pw_status kernel_new(struct pw_exec_device *device, struct loaded *l
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for kernel %s", of->name);
         kernel->loaded = loaded;
         kernel->of = (struct pw_cuda_kernel_of){ of->serial, of->code, memcpy(kernel->name, of->name, name_bytes) };
-        result = device->driver->cuModuleGetFunction(&kernel->function, loaded->module, of->name);
+        result = device->driver->cuModuleGetFunction(&kernel->found.function, loaded->module, of->name);
         if (result != PW_CUDA_SUCCESS) {
                 free(kernel);
                 if (result == PW_CUDA_NOT_FOUND)
@@ -184,6 +197,7 @@ static enum pw_status kernel_new(struct pw_exec_device *device, struct loaded *l
                                             of->name);
                 return pw_cuda_failed(device, result, "finding a kernel", ret_err);
         }
+        kernel->found.param_count = count_params(device->driver, kernel->found.function);
         pw_list_init(&kernel->link);
         pw_list_append(&loaded->kernels, &kernel->link);
         *ret_kernel = kernel;
@@ -205,7 +219,7 @@ static enum pw_status find(struct pw_exec_device *device, const struct pw_cuda_k
         return *ret_kernel ? PW_OK : kernel_new(device, loaded, of, ret_kernel, ret_err);
 }
 
-enum pw_status pw_cuda_kernel(struct pw_exec_device *device, const struct pw_cuda_kernel_of *of, struct CUfunc_st **ret_function,
+enum pw_status pw_cuda_kernel(struct pw_exec_device *device, const struct pw_cuda_kernel_of *of, struct pw_cuda_kernel *ret_kernel,
                               struct pw_error *ret_err)
 {
         struct kernel *kernel = pw_table_get(&device->code->kernels, hash_of(of));
@@ -218,7 +232,7 @@ enum pw_status pw_cuda_kernel(struct pw_exec_device *device, const struct pw_cud
         }
         pw_list_remove(&kernel->loaded->link);
         pw_list_append(&device->code->loaded, &kernel->loaded->link);
-        *ret_function = kernel->function;
+        *ret_kernel = kernel->found;
         return PW_OK;
 }
 
@@ -249,12 +263,12 @@ void pw_cuda_code_close(struct pw_exec_device *device)
 enum pw_status pw_cuda_launch_own(struct pw_exec_device *device, const struct pw_cuda_kernel_of *of, struct pw_cuda_grid grid,
                                   void **args, struct pw_error *ret_err)
 {
-        struct CUfunc_st *function;
-        enum pw_status status = pw_cuda_kernel(device, of, &function, ret_err);
+        struct pw_cuda_kernel kernel;
+        enum pw_status status = pw_cuda_kernel(device, of, &kernel, ret_err);
 
         if (status != PW_OK)
                 return status;
-        return pw_cuda_check(device, device->driver->cuLaunchKernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0,
+        return pw_cuda_check(device, device->driver->cuLaunchKernel(kernel.function, grid.blocks, 1, 1, grid.threads, 1, 1, 0,
                                                                     device->launches, args, NULL),
                              of->name, ret_err);
 }
@@ -311,7 +325,7 @@ enum pw_status pw_cuda_service_launch(struct pw_task *task, const struct pw_kern
         struct pw_exec_device *device = pw_container_of(task->services, struct pw_exec_device, services);
         const struct pw_device_call *call = device->launching;
         struct pw_cuda_kernel_of of = { .name = kernel->name };
-        struct CUfunc_st *function;
+        struct pw_cuda_kernel found;
         struct pw_error err;
         enum pw_cuda_result result;
 
@@ -323,9 +337,12 @@ enum pw_status pw_cuda_service_launch(struct pw_task *task, const struct pw_kern
         if (!of.code)
                 return refuse(device, task, PW_BAD_MODULE, "kernel %s: its module has no code %s", kernel->name,
                               kernel->code ? kernel->code : "");
-        if (pw_cuda_kernel(device, &of, &function, &err) != PW_OK)
+        if (pw_cuda_kernel(device, &of, &found, &err) != PW_OK)
                 return refuse(device, task, err.status, "%s", err.text);
-        result = device->driver->cuLaunchKernel(function, size_of(kernel->grid[0]), size_of(kernel->grid[1]),
+        if (found.param_count != PW_CUDA_NOT_SAID && found.param_count != kernel->arg_count)
+                return refuse(device, task, PW_FAILED, "kernel %s has %u parameters, and arg_count is %u", kernel->name,
+                              (unsigned)found.param_count, (unsigned)kernel->arg_count);
+        result = device->driver->cuLaunchKernel(found.function, size_of(kernel->grid[0]), size_of(kernel->grid[1]),
                                                 size_of(kernel->grid[2]), size_of(kernel->block[0]), size_of(kernel->block[1]),
                                                 size_of(kernel->block[2]), kernel->shared_bytes, device->launches,
                                                 (void **)(uintptr_t)kernel->args, NULL);

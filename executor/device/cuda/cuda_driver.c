@@ -24,18 +24,18 @@ static enum pw_status version_check(struct pw_cuda_driver *driver, const char *n
                             PW_CUDA_VERSION_MIN % 1000 / 10);
 }
 
-static const struct pw_library_symbol symbols[] = {
 #define SYMBOL(field, symbol, parameters) { #symbol, offsetof(struct pw_cuda_driver, field) },
-        PW_CUDA_FUNCTION_MAP(SYMBOL)
+static const struct pw_library_symbol needed[] = { PW_CUDA_NEEDED_MAP(SYMBOL) };
+static const struct pw_library_symbol optional[] = { PW_CUDA_OPTIONAL_MAP(SYMBOL) };
 #undef SYMBOL
-};
 
 /* An old driver lacks symbols, and its version says more than their names. */
 static enum pw_status driver_find(struct pw_cuda_driver *driver, const char *name, struct pw_error *ret_err)
 {
-        const char *missing = pw_library_find(driver->library, symbols, pw_array_count(symbols), driver);
+        const char *missing = pw_library_find(driver->library, needed, pw_array_count(needed), driver);
         enum pw_status status = driver->cuDriverGetVersion ? version_check(driver, name, ret_err) : PW_OK;
 
+        (void)pw_library_find(driver->library, optional, pw_array_count(optional), driver);
         if (status == PW_OK && missing)
                 return pw_error_set(ret_err, PW_UNSUPPORTED, "%s: has no %s: this is no CUDA driver of %d.%d or newer: install one",
                                     name, missing, PW_CUDA_VERSION_MIN / 1000, PW_CUDA_VERSION_MIN % 1000 / 10);

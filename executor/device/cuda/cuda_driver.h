@@ -144,7 +144,7 @@ struct CUmod_st;
 struct CUfunc_st;
 
 /* X(field, exported symbol, parameters). All return enum pw_cuda_result; device memory is an unsigned long long. */
-#define PW_CUDA_FUNCTION_MAP(X)                                                                                        \
+#define PW_CUDA_NEEDED_MAP(X)                                                                                          \
         X(cuInit, cuInit, (unsigned flags))                                                                            \
         X(cuDriverGetVersion, cuDriverGetVersion, (int *version))                                                      \
         X(cuGetErrorName, cuGetErrorName, (enum pw_cuda_result result, const char **name))                             \
@@ -219,6 +219,11 @@ struct CUfunc_st;
           (struct CUfunc_st *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,            \
            unsigned block_y, unsigned block_z, unsigned shared_bytes, struct CUstream_st *stream, void **args,         \
            void **extra))
+/* Those that not every driver has: NULL where it does not. */
+#define PW_CUDA_OPTIONAL_MAP(X)                                                                                        \
+        X(cuFuncGetParamInfo, cuFuncGetParamInfo, /* of CUDA 12.4 */                                                   \
+          (struct CUfunc_st *function, size_t index, size_t *offset, size_t *bytes))
+#define PW_CUDA_FUNCTION_MAP(X) PW_CUDA_NEEDED_MAP(X) PW_CUDA_OPTIONAL_MAP(X)
 
 struct pw_cuda_driver {
         void *library;

@@ -10,6 +10,7 @@
  *   again   the same, from when a process calls it for the second time; endless   the same, without a limit
  *   slowly  takes 0.4 s, likewise
  *   forgot  asks for a kernel that is not there, and says that all is well;   wide, holed  for a block, an argument that cannot be
+ *   few     gives a kernel less than it takes
  */
 #include "pathways_module.h"
 
@@ -97,9 +98,18 @@ static enum pw_status forgot(struct pw_task *task) { return lost(task) == PW_OK 
 
 static enum pw_status wide(struct pw_task *task)
 {
-        const struct pw_kernel kernel = { .code = "gpu", .name = "gpu_trap", .grid = { 1, 3 }, .block = { 2000 } };
+        const void *const args[] = { &task->shard };
+        const struct pw_kernel kernel = { .code = "gpu", .name = "gpu_trap", .grid = { 1, 3 }, .block = { 2000 }, .args = args,
+                                          .arg_count = 1 };
 
         return task->services->launch(task, &kernel);
+}
+
+static enum pw_status few(struct pw_task *task)
+{
+        const void *const args[] = { &task->fault, NULL };
+
+        return launch(task, "gpu", "gpu_write", args);
 }
 
 static enum pw_status holed(struct pw_task *task)
@@ -136,6 +146,6 @@ static enum pw_status slowly(struct pw_task *task)
         { .name = #function, .cuda = (function), .shape = pw_shape_as_input_0, .faults = faults, .fault_count = 2, __VA_ARGS__ }
 PW_MODULE_WITH("gpu", codes, ON_GPU(fault), ON_GPU(unnamed), ON_GPU(spill), ON_GPU(beyond), ON_GPU(trap),
                ON_GPU(hang, .time_limit_us = 300000), ON_GPU(refuse), ON_GPU(lost), ON_GPU(ahead), ON_GPU(newer), ON_GPU(empty),
-               ON_GPU(moody), ON_GPU(forgot), ON_GPU(wide), ON_GPU(holed),
+               ON_GPU(moody), ON_GPU(forgot), ON_GPU(wide), ON_GPU(holed), ON_GPU(few),
                ON_GPU(stuck, .time_limit_us = 300000), ON_GPU(again, .time_limit_us = 300000), ON_GPU(endless), ON_GPU(slowly),
                { .name = "hostly", .run = empty, .shape = pw_shape_as_input_0 });

@@ -114,6 +114,7 @@ static void calls_that_go_wrong(void **state)
                 { "gpu/forgot", "gpu/forgot|h0:0|no kernel gpu_nowhere", PW_BAD_MODULE },
                 { "gpu/wide", "gpu/wide|h0:0|launching gpu_trap, grid 1x3x1, block 2000x1x1|INVALID_VALUE", PW_FAILED },
                 { "gpu/holed", "gpu/holed|h0:0|a kernel without a name or one of its arguments", PW_FAILED },
+                { "gpu/few", "gpu/few|h0:0|kernel gpu_write has 2 parameters, and arg_count is 1", PW_FAILED },
                 { "gpu/lost", "gpu/lost|h0:0|no kernel gpu_nowhere", PW_BAD_MODULE },
                 { "gpu/ahead", "gpu/ahead|h0:0|tomorrow|older architecture|Unsupported .target 'sm_999'", PW_BAD_MODULE },
                 { "gpu/newer",
