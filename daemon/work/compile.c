@@ -242,7 +242,8 @@ static enum pw_status next_question(struct pw_compile *compile, struct pw_error 
                 return status;
         module = &compile->modules[compile->module_of[compile->query.call]];
         if (module->err.status != PW_OK)
-                return pw_error_set(ret_err, module->err.status, "%s: %s", compile->query.function, module->err.text);
+                return pw_error_set(ret_err, module->err.status, "call %u, %s: %s", compile->query.call, compile->query.function,
+                                    module->err.text);
         compile->query.digest = module->digest;
         pw_question_fill(&message, &compile->query);
         if (!is_known(compile, &message))

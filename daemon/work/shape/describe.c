@@ -76,7 +76,7 @@ static void finish(struct pw_describe *describe, struct question *question, cons
         if (left)
                 return;
         if (status != PW_OK)
-                pw_error_set(&err, status, "%s: %s", ask.query->function, text);
+                pw_error_set(&err, status, "call %u, %s: %s", ask.query->call, ask.query->function, text);
         ask.done(ask.context, status, facts, &err);
 }
 
