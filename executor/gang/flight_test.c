@@ -52,6 +52,9 @@ static void expect_history(const struct scene *scene, uint64_t first, uint64_t l
 
 /* --- tests ------------------------------------------------------------------------------------------------------------------- */
 
+/* The one that is i-th to be done. */
+static const struct pw_device_call *call_at(uint32_t i) { return spy->launched[(spy->first + i) % pw_array_count(spy->launched)]; }
+
 /* All are launched before the first is done; each is published when it is, and the oldest is what runs. */
 static void test_ahead(void **state)
 {
@@ -81,6 +84,23 @@ static void test_ahead(void **state)
         assert_int_equal(spy->waits, 0);
         assert_true(*(const double *)run_data(&scene.trial.run, 0, 0) == 256.0);
         expect_history(&scene, 1, seq + 10);
+        end(&scene);
+}
+
+/* A function sees the guards of what it reads: that of a room it writes is another. */
+static void test_guards(void **state)
+{
+        struct scene scene;
+        (void)state;
+
+        begin(&scene, build_chain(10));
+        run_order_all(&scene.trial.run);
+        pw_launch_turn(scene.launch);
+        let(&scene, 1); /* the load */
+        for (uint32_t i = 0; i < 10; i++)
+                for (uint32_t k = 0; k < i; k++)
+                        assert_memory_not_equal(&call_at(i)->guard, &call_at(k)->guard, sizeof(struct pw_guard));
+        let(&scene, 10);
         end(&scene);
 }
 
@@ -270,7 +290,7 @@ static void test_time_is_known(void **state)
         end(&scene);
 }
 
-static uint64_t kin_at(uint32_t i) { return spy->launched[(spy->first + i) % pw_array_count(spy->launched)]->kin; }
+static uint64_t kin_at(uint32_t i) { return call_at(i)->kin; }
 
 /* Short calls of a run that are one behind another may end together, where none has a limit of its own. */
 static void test_kin(void **state)
@@ -395,7 +415,7 @@ static void test_wait(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_ahead), cmocka_unit_test(test_runs_in_a_row), cmocka_unit_test(test_most),
+                cmocka_unit_test(test_ahead), cmocka_unit_test(test_guards), cmocka_unit_test(test_runs_in_a_row), cmocka_unit_test(test_most),
                 cmocka_unit_test(test_fails_behind), cmocka_unit_test(test_room_of_another), cmocka_unit_test(test_others_wait),
                 cmocka_unit_test(test_time_is_shared),
                 cmocka_unit_test(test_time_is_known), cmocka_unit_test(test_kin), cmocka_unit_test(test_settles),
