@@ -198,6 +198,7 @@ static void and_ends_again_behind_it(void **state)
                 others_stop(&ahead);
                 assert_true(it_signal_executor(ahead.scene.host, "h0:2", SIGKILL));
                 behind = run_of(&ahead, other, NEVER_ENDS);
+                it_until(session, "devices", is_ready, &(int){ 2 * i - 1 });
                 it_until(session, "gangs", is_at_function, NULL);
                 assert_true(it_signal_executor(ahead.scene.host, "h0:2", SIGKILL));
                 it_until(session, "devices", is_ready, &(int){ 2 * i });
