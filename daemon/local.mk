@@ -8,7 +8,7 @@ redis_sources = daemon/meta/redis/address.c daemon/meta/redis/answer.c daemon/me
 	daemon/meta/redis/state.c daemon/meta/redis/table.c daemon/meta/redis/telling.c daemon/meta/redis/wire.c
 daemon_libdaemon_la_LIBTOOLFLAGS = --tag=disable-shared
 daemon_libdaemon_la_SOURCES = daemon/alarm.c daemon/child/arena.c daemon/child/blocked.c daemon/child/child.c daemon/child/child_board.c daemon/child/child_end.c daemon/child/limit.c \
-	daemon/child/cuda_cache.c daemon/child/measure.c daemon/child/spawn.c daemon/child/unpin.c \
+	daemon/child/cuda_cache.c daemon/child/measure.c daemon/child/spawn.c daemon/child/stall.c daemon/child/unpin.c \
 	daemon/client/attach.c daemon/client/object/foreign.c daemon/client/input.c daemon/client/lane.c daemon/client/lane_end.c daemon/client/scan.c \
 	daemon/client/object/move.c daemon/client/object/name.c daemon/client/process.c daemon/client/request.c daemon/client/session.c \
 	daemon/client/tally.c daemon/client/tenant.c daemon/client/object/transfer.c daemon/clock.c daemon/closer.c daemon/daemon.c \
@@ -46,7 +46,7 @@ daemon_libraries = daemon/libdaemon.la daemon/libtransport.la daemon/libboard.la
 	program/libprogram.la plane/libplane.la  wire/libwire.la base/libbase.la  $(LIBEVENT_LIBS) $(OPENSSL_LIBS) $(HIREDIS_LIBS)         \
 	$(PROTOBUF_C_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_HEADERS += daemon/alarm.h daemon/board/boards.h daemon/board/boards_private.h daemon/child/arena.h daemon/child/blocked.h daemon/child/child.h \
-	daemon/child/child_board.h daemon/child/child_end.h daemon/child/children.h daemon/child/cuda_cache.h daemon/child/limit.h daemon/child/measure.h daemon/child/spawn.h daemon/child/unpin.h daemon/client/client.h \
+	daemon/child/child_board.h daemon/child/child_end.h daemon/child/children.h daemon/child/cuda_cache.h daemon/child/limit.h daemon/child/measure.h daemon/child/spawn.h daemon/child/stall.h daemon/child/unpin.h daemon/client/client.h \
 	daemon/client/clients.h daemon/client/object/foreign.h daemon/client/lane.h daemon/client/scan.h daemon/client/object/move.h daemon/client/object/name.h \
 	daemon/client/observer.h daemon/client/request.h daemon/client/tally.h daemon/client/tenant.h \
 	daemon/client/object/transfer.h daemon/closer.h daemon/counters.h daemon/daemon.h daemon/device/beside.h daemon/device/gpus.h daemon/device/nvml_library.h daemon/effect.h daemon/http/health.h \

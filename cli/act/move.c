@@ -25,6 +25,8 @@ static enum pw_status move(struct pw_invocation *invocation, struct pw_future **
                                          .island_count = settings->islands };
         enum pw_status status = pw_sharding_parse("--sharding", settings->sharding, &params.sharding, ret_err);
 
+        if (!slice.device_count && (slice.kind || slice.island_count))
+                return pw_error_set(ret_err, PW_INVALID, "--kind and --islands say which devices: say how many, with --devices");
         if (status == PW_OK && slice.device_count)
                 status = pw_slice_open(invocation->session, &slice, &params.slice, ret_err);
         if (status == PW_OK)

@@ -227,10 +227,10 @@ static void on_exited(evutil_socket_t fd, short what, void *context)
                 status = child->kill_status;
         else
                 status = pw_child_overran(&info) && !pw_child_describes(child) ? PW_OVERRUN : PW_CRASHED;
-        if (pw_child_describes(child))
-                daemon->children.calls->describer_down(daemon, status, child->ended_how);
-        else
+        if (!pw_child_describes(child))
                 executor_down(child, status);
+        else if (daemon->children.calls->describer_down(daemon, status, child->ended_how))
+                child->crashes = 1; /* who asked has had that, and others are not to wait for it */
         daemon->loop.more = true;
         start_again(child);
 }

@@ -35,6 +35,7 @@ struct pw_child {
         uint64_t ended_seq;         /* that which the last one ended in, 0: none */
         uint64_t ended_before;      /* or else the one ahead of which it ended */
         bool was_ready;             /* the last one, before it ended */
+        uint64_t stands_at, stands_us; /* the oldest gang of its device, and since when that waits for nobody (stall.h) */
         uint64_t give_up_seq, give_up_us; /* the joint that it was told to give up, and by when it must have */
         enum pw_status give_up_status;
         /* executors */
@@ -56,10 +57,10 @@ struct pw_child_calls {
         /* A session of the child at the other end of the socket. Own: `fd_take`. */
         enum pw_status (*connect)(struct pw_daemon *daemon, int fd_take, pid_t pid, struct pw_error *ret_err);
         /* The describer attached; its session has ended, which may be before its process has; its process has ended, `how`: by
-         * itself (PW_CRASHED), or as pw_child_kill() said. */
+         * itself (PW_CRASHED), or as pw_child_kill() said: in a question (true), or in none. */
         void (*describer_up)(struct pw_daemon *daemon, struct pw_dsession *session);
         void (*describer_detached)(struct pw_daemon *daemon);
-        void (*describer_down)(struct pw_daemon *daemon, enum pw_status status, const char *how);
+        bool (*describer_down)(struct pw_daemon *daemon, enum pw_status status, const char *how);
         void (*executor_down)(struct pw_daemon *daemon, uint32_t device); /* the process has ended */
 };
 

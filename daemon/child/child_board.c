@@ -108,37 +108,40 @@ static void blame(const struct pw_child *child, uint64_t running, enum pw_status
         *status = PW_DEVICE_LOST;
 }
 
-/* The gang that its process ended in; 0: none. Between two of them it is the next one, `seq`, if that is what it launched, or
- * others were told that it had come to it: they wait for its part. And if the process before ended there too: a function may write
- * into its board that it is in none. */
-static uint64_t was_in(struct pw_child *child, uint64_t seq)
+/* What its board says that it was in. */
+struct place { uint64_t running, launching; };
+
+/* Its process ended in the oldest gang of its device, `seq`; or in none. It is that gang where the board says so, or that it
+ * launched its work, or has told others that it had come to it: they wait for its part. A function may write into its board that it
+ * is in none: where the process was ended for that gang, or the one before ended there too, that is not believed. */
+static bool was_in(struct pw_child *child, const struct place *place, uint64_t seq)
 {
-        const struct pw_device_board *board = child->board;
-        uint64_t running = atomic_load(&board->running), before = child->ended_before;
+        uint64_t before = child->ended_before;
 
         child->ended_before = 0;
-        if (running > atomic_load(&board->done.seq) || !seq)
-                return running;
-        if (atomic_load(&board->launching) == seq || atomic_load(&board->marks[seq % PW_ORDER_LOG].seq) == seq || before == seq)
-                return seq;
+        if (place->running == seq || place->launching == seq || child->kill_seq == seq || before == seq ||
+            atomic_load(&child->board->marks[seq % PW_ORDER_LOG].seq) == seq)
+                return true;
         child->ended_before = child->was_ready ? seq : before;
-        return 0;
+        return false;
 }
 
 void pw_child_board_down(struct pw_child *child, enum pw_status status)
 {
         struct pw_daemon *daemon = child->daemon;
-        struct pw_gang_row next = { 0 };
-        uint64_t running;
+        struct place place = { atomic_load(&child->board->running), atomic_load(&child->board->launching) };
+        struct pw_gang_row oldest;
+        uint64_t seq = 0;
         char how[200];
 
-        pw_boards_poll(daemon->boards, daemon->scheduler, pw_now_us());
-        running = was_in(child, pw_boards_next_gang(daemon->boards, child->number, &next) ? next.seq : 0);
-        snprintf(how, sizeof how, "%s", child->ended_how);
-        blame(child, running, &status, how);
         atomic_store(&child->board->launching, 0);
+        pw_boards_poll(daemon->boards, daemon->scheduler, pw_now_us());
         pw_boards_settle(daemon->boards, daemon->scheduler, child->number);
-        pw_scheduler_device_down(daemon->scheduler, child->number, running, status, how, pw_now_us());
+        if (pw_boards_next_gang(daemon->boards, child->number, &oldest) && was_in(child, &place, oldest.seq))
+                seq = oldest.seq;
+        snprintf(how, sizeof how, "%s", child->ended_how);
+        blame(child, seq, &status, how);
+        pw_scheduler_device_down(daemon->scheduler, child->number, seq, status, how, pw_now_us());
         daemon->loop.settle(daemon, pw_now_us()); /* the boards say which gang failed before another executor looks at them */
         atomic_store(&child->board->spoilt_before,
                      0); /* LOST_BEFORE says it now, and a function may have written any number there */

@@ -5,6 +5,7 @@
 #include "daemon/session/complaint.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,11 +38,18 @@ static void say_how(const struct pw_child *child, const siginfo_t *info, char *t
                 snprintf(text, bytes, "SIG%s", sigabbrev_np(info->si_status) ? sigabbrev_np(info->si_status) : "?");
 }
 
-/* What it was killed for; what the device says is of the gang that it does; else one that launches its work behind that is first
- * to be blamed. */
+/* What the device says is of the gang that it does; what somebody else did is of none, and so of that one, too. */
+static bool is_by_no_code(const siginfo_t *info)
+{
+        if (info->si_code == CLD_EXITED)
+                return info->si_status == PW_EXIT_DEVICE || info->si_status == PW_EXIT_OVERRUN;
+        return info->si_status == SIGKILL || info->si_status == SIGTERM;
+}
+
+/* What it was killed for; else one that launches its work behind what the device does is first to be blamed. */
 static uint64_t ended_in(const struct pw_child *child, const siginfo_t *info)
 {
-        bool by_device = info->si_code == CLD_EXITED && (info->si_status == PW_EXIT_DEVICE || info->si_status == PW_EXIT_OVERRUN);
+        bool by_device = is_by_no_code(info);
         uint64_t seq = child->kill_seq;
 
         if (!child->board)

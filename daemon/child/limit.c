@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "daemon/child/blocked.h"
 #include "daemon/child/child.h"
+#include "daemon/child/stall.h"
 
 #include <stdio.h>
 
@@ -178,18 +178,23 @@ static uint64_t to_be_ended(const struct pw_daemon *daemon, uint32_t device, uin
         return atomic_load(&board->running) == seq ? seq : 0;
 }
 
-static bool is_brief(const struct pw_device_board *board, uint64_t seq)
+/* It is in the function, or in its module, which is loaded for it, and is so for a while. What waits for another device, or has
+ * just done so, has not begun, and will not: its run is over. */
+static bool is_long_in(const struct pw_device_board *board, uint64_t seq)
 {
         struct span first = running(board), ahead = launching(board);
 
-        return (first.seq == seq && !is_past(&first, BRIEF_US)) || (ahead.seq == seq && !is_past(&ahead, BRIEF_US));
+        if (atomic_load(&board->done.seq) >= seq)
+                return false;
+        if (ahead.seq == seq)
+                return is_past(&ahead, BRIEF_US);
+        return first.seq == seq && is_past(&first, BRIEF_US);
 }
 
 void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, enum pw_status status, const char *why)
 {
         const struct pw_child *child = &daemon->children.all[device];
         struct pw_child_order order;
-        struct pw_blocked blocked;
 
         if (child->state != PW_CHILD_READY || !pw_child_order(daemon, device, seq, &order) ||
             atomic_load(&child->board->failed.seq) == seq) /* it writes down that a process before it ended there */
@@ -200,8 +205,7 @@ void pw_child_end_gang(struct pw_daemon *daemon, uint32_t device, uint64_t seq, 
         if (order.node->kind == PW_NODE_TRANSFER) {
                 if (is_in_joint(child->board, seq) && child->give_up_seq != seq)
                         give_up(daemon, device, seq, status);
-        } else if (is_at(child->board, seq) && !is_brief(child->board, seq) &&
-                   !pw_blocked_find(daemon, device, &order, &blocked)) { /* it has not begun, and will not */
+        } else if (is_long_in(child->board, seq)) {
                 kill_in(daemon, device, seq, status, why);
         }
 }
@@ -289,6 +293,7 @@ void pw_limits_tick(struct pw_daemon *daemon, uint64_t now_us)
         if (!gave_up && !works)
                 return;
         daemon->children.looked_us = now_us;
+        pw_stalls_tick(daemon, now_us);
         for (uint32_t i = 0; i < daemon->device_count; i++) {
                 struct pw_child *child = &daemon->children.all[i];
                 uint64_t seq;

@@ -110,9 +110,13 @@ static void end_if_detached(const struct pw_exec_gang *gang)
 
 static void function_find(struct pw_exec_gang *gang)
 {
+        enum pw_status status;
         struct pw_error err;
 
-        if (pw_program_function_find(&gang->launch->programs, gang->node, &err) != PW_OK)
+        pw_launch_launching(gang->launch, gang->seq); /* code of modules runs, which may not come back */
+        status = pw_program_function_find(&gang->launch->programs, gang->node, &err);
+        pw_launch_launching(gang->launch, 0);
+        if (status != PW_OK)
                 pw_launch_die(gang->launch, &err);
         gang->node->task.error_text = gang->launch->text;
         gang->node->task.error_text_bytes = sizeof gang->launch->text;

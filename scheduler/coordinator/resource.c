@@ -39,6 +39,9 @@ static void count_devices(struct choice *choice)
         }
 }
 
+/* One that is not there is behind all that are: it is being started again, and may not come back. */
+static uint64_t weight(const struct pw_device *device) { return device->load + (device->up ? 0 : UINT64_C(1) << 32); }
+
 /* The least loaded device of an island that fits and is not in `taken`. */
 static struct pw_device *least_loaded(const struct choice *choice, uint32_t island, uint64_t taken)
 {
@@ -46,7 +49,8 @@ static struct pw_device *least_loaded(const struct choice *choice, uint32_t isla
 
         for (uint32_t i = 0; i < PW_DEVICES_MAX; i++) {
                 struct pw_device *device = choice->scheduler->devices[i];
-                if (fits(choice, device) && device->island == island && !(taken >> i & 1) && (!best || device->load < best->load))
+                if (fits(choice, device) && device->island == island && !(taken >> i & 1) &&
+                    (!best || weight(device) < weight(best)))
                         best = device;
         }
         return best;
@@ -60,7 +64,7 @@ static uint64_t load_of(const struct choice *choice, uint32_t island, uint32_t c
         for (uint32_t i = 0; i < count; i++) {
                 const struct pw_device *device = least_loaded(choice, island, taken);
                 taken |= UINT64_C(1) << device->number;
-                load += device->load;
+                load += weight(device);
         }
         return load;
 }
@@ -145,6 +149,20 @@ static void take_places(const struct choice *choice, struct pw_slice_live *slice
         }
 }
 
+static bool has_one_kind(const struct pw_scheduler *scheduler)
+{
+        const char *kind = NULL;
+        bool one = true;
+
+        for (uint32_t i = 0; i < PW_DEVICES_MAX; i++) {
+                if (!scheduler->devices[i])
+                        continue;
+                one = one && (!kind || !strcmp(kind, scheduler->devices[i]->kind));
+                kind = scheduler->devices[i]->kind;
+        }
+        return one;
+}
+
 static enum pw_status refuse(const struct choice *choice, struct pw_error *ret_err)
 {
         const struct pw_slice_ask *ask = choice->ask;
@@ -158,9 +176,11 @@ static enum pw_status refuse(const struct choice *choice, struct pw_error *ret_e
                 return pw_error_set(ret_err, PW_TOO_LARGE,
                                     "slice of %u devices over %u islands: fewer islands have %u devices each", ask->device_count,
                                     ask->island_count, ask->device_count / ask->island_count);
-        return pw_error_set(ret_err, PW_TOO_LARGE, "slice of %u devices: there are %u%s%s%s", ask->device_count, choice->total,
+        return pw_error_set(ret_err, PW_TOO_LARGE, "slice of %u devices: there are %u%s%s%s%s", ask->device_count, choice->total,
                             ask->kind ? " of kind " : "", ask->kind ? ask->kind : "",
-                            ask->memory_bytes ? " with that much memory" : ask->island ? " in that island" : "");
+                            ask->memory_bytes ? " with that much memory" : ask->island ? " in that island" : "",
+                            ask->kind || has_one_kind(choice->scheduler) ? "" :
+                                                                           " of one kind, which a slice is of");
 }
 
 static enum pw_status check_ask(const struct pw_slice_ask *ask, struct pw_error *ret_err)

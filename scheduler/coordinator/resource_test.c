@@ -80,16 +80,27 @@ static void test_islands(void **state)
         open_devices((struct pw_slice_ask){ .device_count = 3, .memory_bytes = 2000, .island = 1 }, DEVICES(0, 1, 2));
 }
 
+/* What is being started again is taken last. */
+static void test_down(void **state)
+{
+        (void)state;
+        pw_scheduler_device_down(scheduler, 4, 0, PW_CRASHED, "it ended", 1);
+        open_devices((struct pw_slice_ask){ .device_count = 1, .island = 2 }, DEVICES(5));
+        open_devices((struct pw_slice_ask){ .device_count = 3, .island = 2 }, DEVICES(5, 6, 7));
+        open_devices((struct pw_slice_ask){ .device_count = 3 }, DEVICES(0, 1, 2));
+        open_devices((struct pw_slice_ask){ .device_count = 4, .island = 2 }, DEVICES(4, 5, 6, 7));
+}
+
 static void test_refusals(void **state)
 {
         (void)state;
-        refuse((struct pw_slice_ask){ .device_count = 9 }, PW_TOO_LARGE, "slice of 9 devices: there are 8");
+        refuse((struct pw_slice_ask){ .device_count = 9 }, PW_TOO_LARGE, "slice of 9 devices: there are 8 of one kind, which a slice is of");
         refuse((struct pw_slice_ask){ .device_count = 3, .kind = "cpu" }, PW_TOO_LARGE,
                "slice of 3 devices: there are 2 of kind cpu");
         refuse((struct pw_slice_ask){ .device_count = 1, .kind = "cuda" }, PW_TOO_LARGE,
                "slice of 1 devices: there are 0 of kind cuda");
         refuse((struct pw_slice_ask){ .device_count = 5, .island = 1 }, PW_TOO_LARGE,
-               "slice of 5 devices: there are 4 in that island");
+               "slice of 5 devices: there are 4 in that island of one kind, which a slice is of");
         refuse((struct pw_slice_ask){ .device_count = 3, .island_count = 3 }, PW_TOO_LARGE,
                "slice of 3 devices over 3 islands: fewer islands have 1 devices each");
         refuse((struct pw_slice_ask){ .device_count = 3, .island_count = 2 }, PW_INVALID,
@@ -97,7 +108,7 @@ static void test_refusals(void **state)
         refuse((struct pw_slice_ask){ .device_count = 4, .mesh = { 3, 2 } }, PW_INVALID, "a mesh of 6 devices for a slice of 4");
         refuse((struct pw_slice_ask){ .device_count = 0 }, PW_INVALID, "a slice of 0 devices");
         refuse((struct pw_slice_ask){ .device_count = 8, .memory_bytes = 2000 }, PW_TOO_LARGE,
-               "slice of 8 devices: there are 7 with that much memory");
+               "slice of 8 devices: there are 7 with that much memory of one kind, which a slice is of");
 }
 
 static void test_params(void **state)
@@ -139,6 +150,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_least_loaded, make, drop),
                 cmocka_unit_test_setup_teardown(test_islands, make, drop),
+                cmocka_unit_test_setup_teardown(test_down, make, drop),
                 cmocka_unit_test_setup_teardown(test_refusals, make, drop),
                 cmocka_unit_test_setup_teardown(test_params, make, drop),
                 cmocka_unit_test_setup_teardown(test_segments_end, make, drop),

@@ -142,6 +142,10 @@ tests_integration_fault_launched_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/parts_test
 tests_integration_fault_parts_test_SOURCES = tests/integration/fault/parts_test.c $(integration_scene) $(integration_sources)
 tests_integration_fault_parts_test_LDADD = $(integration_libraries)
+integration_tests += tests/integration/fault/stalls_test
+tests_integration_fault_stalls_test_SOURCES = tests/integration/fault/stalls_test.c $(integration_scene) \
+	tests/integration/operator/chain.c tests/integration/operator/chain.h $(integration_folder) $(integration_sources)
+tests_integration_fault_stalls_test_LDADD = $(integration_libraries)
 integration_tests += tests/integration/fault/steps_test
 tests_integration_fault_steps_test_SOURCES = tests/integration/fault/steps_test.c tests/integration/fault/places.c  \
 	tests/integration/fault/places.h $(integration_sources)
@@ -375,6 +379,10 @@ tests_integration_modules_parts_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-versio
 check_LTLIBRARIES += tests/integration/modules/gpu.la
 tests_integration_modules_gpu_la_SOURCES = tests/integration/modules/gpu.c
 tests_integration_modules_gpu_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
+# One that is loaded for ever.
+check_LTLIBRARIES += tests/integration/modules/endless.la
+tests_integration_modules_endless_la_SOURCES = tests/integration/modules/endless.c
+tests_integration_modules_endless_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
 # One whose functions have scratch memory.
 check_LTLIBRARIES += tests/integration/modules/scratch.la
 tests_integration_modules_scratch_la_SOURCES = tests/integration/modules/scratch.c

@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "daemon/child/blocked.h"
+#include "daemon/child/stall.h"
 #include "daemon/inspect/find.h"
 
 #include <inttypes.h>
@@ -214,14 +215,31 @@ static bool joint_text(const struct pw_chain *chain, const struct pw_gang_row *g
         return true;
 }
 
+/* What has no limit of its own, and nobody else to wait for. */
+static void still_remedy(const struct pw_chain *chain, const struct pw_gang_row *gang, char *text, size_t text_bytes)
+{
+        struct pw_daemon *daemon = chain->lister->daemon;
+        uint64_t ends_us = pw_stall_ends_us(daemon, gang->device, gang->seq), now_us = chain->lister->now_us;
+        char left[16], ending[PW_WHY_KILL_BYTES];
+
+        if (ends_us < UINT64_MAX)
+                pw_text_format(text, text_bytes, "wait: if it is not done in %s, pathwaysd ends its executor",
+                               pw_duration_format(ends_us > now_us ? ends_us - now_us : 0, left));
+        else
+                pw_text_format(text, text_bytes, "wait; or end its executor: %s",
+                               pw_why_kill(chain, "", daemon->children.all[gang->device].pid, ending));
+}
+
 static void why_moving(struct pw_chain *chain, const struct pw_gang_row *gang, const char *what, const char *name)
 {
-        char waits[PW_WHY_BYTES], remedy[PW_WHY_BYTES] = "wait";
+        char waits[PW_WHY_BYTES], remedy[PW_WHY_BYTES];
 
-        if (joint_text(chain, gang, name, waits, sizeof waits))
+        if (joint_text(chain, gang, name, waits, sizeof waits)) {
                 endless_remedy(chain, gang, &chain->lister->daemon->children.all[gang->device], remedy, sizeof remedy);
-        else
+        } else {
                 pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 " to move its bytes", name, gang->run);
+                still_remedy(chain, gang, remedy, sizeof remedy);
+        }
         pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, remedy });
 }
 
@@ -277,11 +295,19 @@ static void why_running(struct pw_chain *chain, const struct pw_gang_row *gang, 
                 name = pw_image_text(order.image, order.node->name);
         if (!gang->running) {
                 pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 ", which is the next", name, gang->run);
-                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, "wait; `pathways gangs` shows how it goes on" });
+                snprintf(remedy, sizeof remedy, "wait; `pathways gangs` shows how it goes on");
+                if (pw_stall_ends_us(chain->lister->daemon, gang->device, gang->seq) < UINT64_MAX)
+                        still_remedy(chain, gang, remedy, sizeof remedy);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, 0, remedy });
         } else if (found && pw_blocked_find(chain->lister->daemon, gang->device, &order, &blocked)) {
                 why_blocked(chain, gang, &order, &blocked);
         } else if (found && order.node->kind == PW_NODE_TRANSFER && atomic_load(&child->board->launching) != gang->seq) {
                 why_transfer(chain, gang, what, name);
+        } else if (found && order.node->kind == PW_NODE_LOAD) {
+                pw_text_format(waits, sizeof waits, "%s of run %" PRIu64 " to be there (process %d)", name, gang->run,
+                               (int)child->pid);
+                still_remedy(chain, gang, remedy, sizeof remedy);
+                pw_chain_link(chain, &(struct pw_cause_link){ what, waits, gang->start_ns / 1000, remedy });
         } else {
                 pw_text_format(waits, sizeof waits, "%s%s of run %" PRIu64 " to return (%s, process %d)",
                          found && order.node->kind == PW_NODE_TRANSFER ? "NCCL, called for " : "", name, gang->run,

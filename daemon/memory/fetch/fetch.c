@@ -12,6 +12,7 @@
 
 #define ROOM_US 30000000u /* as a put waits for room */
 #define WAITERS_MAX 16384u /* of a tenant; and so many fetches of its values, which go on when nobody waits */
+#define TRIES_MOST 4u       /* of a fetch whose device is lost */
 #define LATE_PART 1024u    /* of those whose time is over, so many in a turn */
 
 /* The daemon's own claim of what is read, like a run's (there is no run 0). */
@@ -122,26 +123,6 @@ void pw_fetches_told(struct pw_daemon *daemon, void (*told)(struct pw_daemon *da
         daemon->memory.fetched = told;
 }
 
-void pw_fetch_end(struct pw_fetch *fetch)
-{
-        struct pw_daemon *daemon = fetch->daemon;
-        struct pw_error why = fetch->why;
-        bool failed = why.status != PW_OK;
-
-        if (failed && fetch->replica)
-                pw_replica_give_up(daemon, fetch->replica);
-        else if (!failed)
-                failed = pw_replica_fetched(daemon, fetch->replica, fetch->object, fetch->offsets, &why) != PW_OK;
-        fetch->replica = NULL;
-        if (!failed)
-                tell(fetch);
-        leave(fetch); /* who asks from here on is answered anew */
-        pw_store_release(daemon->store, fetch->object, claim, pw_now_us());
-        answer_all(fetch, failed ? &why : NULL);
-        free_fetch(fetch);
-        daemon->loop.more = true;
-}
-
 static void has_room(void *context, struct pw_replica *replica, const struct pw_error *err)
 {
         struct pw_fetch *fetch = context;
@@ -166,6 +147,52 @@ static enum pw_status ask_room(struct pw_fetch *fetch, struct pw_error *ret_err)
         enum pw_status status = pw_fetch_plan(fetch, &want.bytes, ret_err);
 
         return status == PW_OK ? pw_replica_ask(fetch->daemon, &want, &fetch->replica, ret_err) : status;
+}
+
+/* Another device may have what one that ended had. */
+static bool begin_again(struct pw_fetch *fetch)
+{
+        const struct pw_entry *entry = pw_object_entry(fetch->daemon->store, fetch->object);
+        struct pw_error err;
+
+        if (fetch->why.status != PW_DEVICE_LOST || pw_word_state(atomic_load(&entry->word)) != PW_ENTRY_READY ||
+            ++fetch->tries == TRIES_MOST)
+                return false;
+        if (fetch->replica)
+                pw_replica_give_up(fetch->daemon, fetch->replica);
+        fetch->replica = NULL;
+        free(fetch->offsets);
+        free(fetch->tasks);
+        fetch->offsets = NULL;
+        fetch->tasks = NULL;
+        fetch->task_count = 0;
+        if (ask_room(fetch, &err) != PW_OK)
+                return false;
+        fetch->why.status = PW_OK;
+        fetch->daemon->loop.more = true;
+        return true;
+}
+
+void pw_fetch_end(struct pw_fetch *fetch)
+{
+        struct pw_daemon *daemon = fetch->daemon;
+        struct pw_error why = fetch->why;
+        bool failed = why.status != PW_OK;
+
+        if (failed && begin_again(fetch))
+                return;
+        if (failed && fetch->replica)
+                pw_replica_give_up(daemon, fetch->replica);
+        else if (!failed)
+                failed = pw_replica_fetched(daemon, fetch->replica, fetch->object, fetch->offsets, &why) != PW_OK;
+        fetch->replica = NULL;
+        if (!failed)
+                tell(fetch);
+        leave(fetch); /* who asks from here on is answered anew */
+        pw_store_release(daemon->store, fetch->object, claim, pw_now_us());
+        answer_all(fetch, failed ? &why : NULL);
+        free_fetch(fetch);
+        daemon->loop.more = true;
 }
 
 static struct pw_fetches *fetches_of(struct pw_daemon *daemon)

@@ -29,6 +29,7 @@ struct pw_fetch {
         uint64_t *offsets;     /* of each shard, in the room */
         struct pw_fetch_task *tasks;
         uint32_t task_count, open; /* open: not reported yet */
+        uint32_t tries;            /* that failed as a device was lost */
 };
 
 struct pw_fetches {

@@ -237,18 +237,19 @@ void pw_describe_detached(struct pw_daemon *daemon)
         daemon->work.describe->session = NULL;
 }
 
-void pw_describe_down(struct pw_daemon *daemon, enum pw_status status, const char *how)
+bool pw_describe_down(struct pw_daemon *daemon, enum pw_status status, const char *how)
 {
         struct pw_describe *describe = daemon->work.describe;
         char text[200];
 
         if (!describe->asked_us || pw_list_empty(&describe->queue))
-                return;
+                return false;
         if (status == PW_TIME_LIMIT)
                 snprintf(text, sizeof text, "its shape function %s", how);
         else
                 snprintf(text, sizeof text, "its shape function ended the describing executor (%s)", how);
         finish(describe, pw_list_first(&describe->queue, struct question, link), NULL, status, text);
+        return true;
 }
 
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon)

@@ -35,11 +35,11 @@ struct pw_describe_now {
 struct pw_describe_now pw_describe_now(const struct pw_daemon *daemon);
 void pw_describe_answered(struct pw_daemon *daemon, const Pathways__Wire__Reply *reply);
 /* The describer attached: ask it what waits. It died: what it was asked first fails, with `status` and `how`; the rest waits for
- * the next one. */
+ * the next one. False: it was asked nothing. */
 void pw_describe_up(struct pw_daemon *daemon, struct pw_dsession *session);
 /* Its session has ended, which may be before its process has: it is asked no more. */
 void pw_describe_detached(struct pw_daemon *daemon);
-void pw_describe_down(struct pw_daemon *daemon, enum pw_status status, const char *how);
+bool pw_describe_down(struct pw_daemon *daemon, enum pw_status status, const char *how);
 /* A shape function that runs for longer than its limit ends its executor: when to look, and the look. */
 uint64_t pw_describe_next_us(const struct pw_daemon *daemon);
 void pw_describe_tick(struct pw_daemon *daemon, uint64_t now_us);

@@ -18,6 +18,7 @@
  *   head   writes nonsense into the head of the reports;   spoilt   calls all that it ever wrote spoilt; both return
  *   denies   writes into its board that it is in no gang, and ends its process; it has no input.   launches   the same, and that
  *   it launches its own;   arrives   the same, and that it has come to it
+ *   hides    goes on for ever, and on writing into its board that it is in no gang
  *   silent   clears the bitmaps of who sleeps for whom, and every bell, for 100 ms
  *   late   writes its output, an f64 [12 MiB], once nobody holds the lock of the file whose path is its params
  */
@@ -257,6 +258,19 @@ static enum pw_status vanish(struct pw_task *task, bool launching, bool marked)
         return (enum pw_status)kill(getpid(), SIGKILL);
 }
 
+static enum pw_status hides(struct pw_task *task)
+{
+        struct pw_device_board *board = own_map("pathways-device-board");
+
+        while (board) {
+                atomic_store(&board->running, 0);
+                atomic_store(&board->running_since_ns, 0);
+                atomic_store(&board->launching, 0);
+                nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+        }
+        return pw_task_fail(task, "no board");
+}
+
 static enum pw_status denies(struct pw_task *task) { return vanish(task, false, false); }
 static enum pw_status launches(struct pw_task *task) { return vanish(task, true, false); }
 static enum pw_status arrives(struct pw_task *task) { return vanish(task, false, true); }
@@ -444,6 +458,7 @@ PW_MODULE("broken",
           PW_FUNCTION(count, .shape = shape),
           PW_FUNCTION(seq, .shape = shape),
           PW_FUNCTION(tail, .shape = shape),
+          PW_FUNCTION(hides, .shape = shape),
           PW_FUNCTION(denies, .shape = shape_lone),
           PW_FUNCTION(launches, .shape = shape_lone),
           PW_FUNCTION(arrives, .shape = shape_lone),

@@ -97,6 +97,7 @@ static void a_value_is_moved(void **state)
         EXPECT(0, "object", "object", put);
         EXPECT(0, "", "move", id, "--devices", "4", "--sharding", "split:0");
         EXPECT(0, "split(0) on h0:", "object", "weights");
+        EXPECT(2, "say how many, with --devices", "move", "weights", "--kind", "emulated");
         EXPECT(1, "there are 0 of kind mainframe", "move", "weights", "--devices", "1", "--kind", "mainframe");
         EXPECT(2, "", "move", "weights", "--sharding", "sideways");
         EXPECT(5, "", "move", "nothing");
@@ -250,7 +251,7 @@ static void each_kind_of_end_has_a_code(void **state)
         EXPECT(0, "version", "status");
         EXPECT(1, "", "run", "broken/fail", "--params-u64", "0");
         EXPECT(5, "no nothing.so", "run", "nothing/nothing");
-        EXPECT(5, "pathways: pw/nope: module pw has no function nope", "run", "pw/nope");
+        EXPECT(5, "pathways: pw/nope: call 0, pw/nope: module pw has no function nope", "run", "pw/nope");
         EXPECT(2, "did you mean memory", "memroy");
         EXPECT(2, "needs ID|NAME", "wait");
         EXPECT(2, "is too much", "status", "x");

@@ -206,11 +206,68 @@ static void a_load_that_fails(void **state)
         }
 }
 
+static int get_whole(void *context, int pipe)
+{
+        struct it_host *host = context;
+        struct pw_session *session = it_connect(host);
+        struct pw_future *whole;
+
+        (void)pipe;
+        it_ok(pw_lookup(session, "whole", IT_LONG, &whole, IT_ERR));
+        it_expect_same(whole, 8, 1);
+        pw_unref(whole);
+        pw_close(session);
+        return 0;
+}
+
+static bool is_waited_for(const struct pw_listing *object)
+{
+        for (size_t i = 0; i < it_rows(object); i++)
+                if (!strcmp(it_text(object, i, "part"), "waiter"))
+                        return true;
+        return false;
+}
+
+/* The executor that was to copy it ends: another device has the same. */
+static void a_get_of_what_another_has(void **state)
+{
+        struct it_host *host = begin(state, "cuda:2", NULL);
+        struct pw_program *program = pw_program_new(host->session, "test/whole");
+        struct pw_future *input = it_put_same(host->session, 8, 1), *result;
+        struct pw_listing *object;
+        char id[PW_ID_TEXT_BYTES];
+        struct pw_slice *slice;
+        struct it_child child;
+
+        it_ok(pw_slice_open(host->session, &(struct pw_slice_params){ .device_count = 2 }, &slice, IT_ERR));
+        pw_result(program, pw_call(program, slice, "pw/nop",
+                                   PW_ARGS(pw_input(program, slice, PW_F64, PW_DIMS(8), PW_BROADCAST, 0)), PW_BROADCAST));
+        it_ok(pw_compile(program, IT_ERR));
+        result = it_run_1(program, input);
+        it_ok(pw_wait(&result, 1, 1, IT_LONG, NULL, IT_ERR));
+        it_ok(pw_name(result, "whole", IT_ERR));
+        assert_true(it_signal_executor(host, "h0:0", SIGSTOP));
+        child = it_fork(get_whole, host);
+        for (bool is = false; !is; pw_listing_free(object)) {
+                object = it_list(host->session, "object", pw_id_format(pw_future_id(result), id));
+                is = is_waited_for(object);
+        }
+        assert_true(it_signal_executor(host, "h0:0", SIGKILL));
+        assert_int_equal(it_reap(&child, 0), 0);
+        it_ok(pw_unname(host->session, "whole", IT_ERR));
+        pw_unref(result);
+        pw_unref(input);
+        pw_program_free(program);
+        pw_slice_close(slice);
+        end(host);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = { IT_FOLDER_TEST(loads_behind_each_other), IT_FOLDER_TEST(loads_by_the_stage),
                                             IT_FOLDER_TEST(a_load_that_fails),
-                                            IT_FOLDER_TEST(a_large_load_in_rows), IT_FOLDER_TEST(a_sender_that_ends_under_a_copy) };
+                                            IT_FOLDER_TEST(a_large_load_in_rows), IT_FOLDER_TEST(a_sender_that_ends_under_a_copy),
+                                            IT_FOLDER_TEST(a_get_of_what_another_has) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
