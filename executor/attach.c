@@ -346,8 +346,11 @@ __attribute__((noreturn)) static void device_lost(void *context, const char *how
 static enum pw_status open_collective(struct pw_attached *attached, struct pw_collective_params *of, struct pw_error *ret_err)
 {
         struct pw_launch_params *params = &attached->params;
+        struct pw_joint_marks *marks = &params->boards[params->device]->joint;
         bool nccl = params->kind->caps(params->handle) & PW_DEVICE_NCCL;
 
+        of->failures = atomic_load(&marks->in_vain) + (atomic_exchange(&marks->making, 0) != 0);
+        atomic_store(&marks->in_vain, of->failures);
         of->number = params->device;
         of->log = params->log;
         of->device = params->handle;

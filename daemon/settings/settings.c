@@ -62,6 +62,7 @@ static const struct pw_option items[] = {
         { "function-limit", 0, PW_OPTION_DURATION, AT(function_limit_us), "10min", "DURATION",
           "How long a function may take, about, whatever limit of its own it has. One that takes longer ends its executor. "
           "What devices do together by NCCL is given up. "
+          "What else takes twice as long and half a minute ends it, too. "
           "0: as long as it likes." },
         { "policy", 0, PW_OPTION_TEXT, AT(policy), "fifo", "NAME",
           "Whose gang islands order next: fifo, tenants in turn; share, by weights." },

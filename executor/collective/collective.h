@@ -60,6 +60,7 @@ struct pw_collective_params {
         uint64_t off;       /* not 0: nothing is done jointly */
         uint64_t nvls;      /* not 0: sums are made in switches, and have other bits */
         uint64_t channels;  /* that are kept at most, at least 1 */
+        uint32_t failures;  /* processes of the device that ended, one after the other, as they made a channel */
         uint32_t number;    /* of the device, on its host */
         struct pw_exec_device *device; /* of the kind that the collective is for, */
         void *memory;                  /* and all of its memory; NULL: of no use to others */

@@ -355,6 +355,11 @@ static enum pw_status nccl_open(const struct pw_collective_params *params, struc
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for collectives");
         collective->params = *params;
         collective->params.channels = pw_max_u64(params->channels, 1);
+        collective->failures = params->failures;
+        if (params->failures >= FAILURES_MAX)
+                pw_log(params->log, PW_LOG_WARNING,
+                       "no communicator, GPUs read each other's memory from now on text=\"%u processes ended as they made one\"",
+                       (unsigned)params->failures);
         pw_list_init(&collective->channels);
         if (!params->nvls)
                 setenv("NCCL_NVLS_ENABLE", "0", 1);

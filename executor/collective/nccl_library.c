@@ -48,9 +48,10 @@ static enum pw_status library_find(struct pw_nccl_library *library, const char *
 enum pw_status pw_nccl_library_open(const char *name, struct pw_nccl_library **ret_library, struct pw_error *ret_err)
 {
         struct pw_nccl_library *library = calloc(1, sizeof *library);
+        bool is_given = name && *name;
         enum pw_status status;
 
-        name = name && *name ? name : PW_NCCL_LIBRARY;
+        name = is_given ? name : PW_NCCL_LIBRARY;
         if (!library)
                 return pw_error_set(ret_err, PW_NO_MEMORY, "no memory for NCCL");
         library->library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -58,8 +59,10 @@ enum pw_status pw_nccl_library_open(const char *name, struct pw_nccl_library **r
                 const char *why = dlerror();
 
                 free(library);
-                return pw_error_set(ret_err, PW_NOT_FOUND, "no NCCL: %s: install NCCL %d.%d or newer (NVIDIA's package: libnccl2)",
-                                    why ? why : name, PW_NCCL_VERSION_MIN / 10000, PW_NCCL_VERSION_MIN % 10000 / 100);
+                return pw_error_set(ret_err, PW_NOT_FOUND,
+                                    "no NCCL: %s: %sinstall NCCL %d.%d or newer (NVIDIA's package: libnccl2)", why ? why : name,
+                                    is_given ? "let --nccl-library name libnccl.so.2, or leave it out and " : "",
+                                    PW_NCCL_VERSION_MIN / 10000, PW_NCCL_VERSION_MIN % 10000 / 100);
         }
         status = library_find(library, name, ret_err);
         if (status != PW_OK) {

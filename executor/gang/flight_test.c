@@ -415,7 +415,8 @@ static void test_wait(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_ahead), cmocka_unit_test(test_guards), cmocka_unit_test(test_runs_in_a_row), cmocka_unit_test(test_most),
+                cmocka_unit_test(test_ahead), cmocka_unit_test(test_guards), cmocka_unit_test(test_runs_in_a_row),
+                cmocka_unit_test(test_most),
                 cmocka_unit_test(test_fails_behind), cmocka_unit_test(test_room_of_another), cmocka_unit_test(test_others_wait),
                 cmocka_unit_test(test_time_is_shared),
                 cmocka_unit_test(test_time_is_known), cmocka_unit_test(test_kin), cmocka_unit_test(test_settles),

@@ -67,6 +67,12 @@ static bool joint_find(const struct pw_exec_gang *gang, struct pw_joint *ret_joi
         return joint.rank != UINT32_MAX;
 }
 
+/* The next process of this device is told of one that ended meanwhile. */
+static void making(const struct pw_exec_gang *gang, uint32_t is)
+{
+        atomic_store_explicit(&gang->launch->own->joint.making, is, memory_order_relaxed);
+}
+
 /* By a library that is opened the first time. */
 static uint32_t takes(const struct pw_exec_gang *gang, struct pw_joint *ret_joint)
 {
@@ -75,9 +81,11 @@ static uint32_t takes(const struct pw_exec_gang *gang, struct pw_joint *ret_join
 
         if (!joint_find(gang, ret_joint))
                 return 0;
+        making(gang, 1);
         pw_launch_launching(gang->launch, gang->seq);
         number = given->collective->takes(given->joints, ret_joint);
         pw_launch_launching(gang->launch, 0);
+        making(gang, 0);
         return number;
 }
 
@@ -384,17 +392,23 @@ struct pw_room_head pw_gang_joint(struct pw_exec_gang *gang)
         const struct pw_launch_params *given = &gang->launch->given;
         struct pw_room_head outcome;
         struct pw_joint joint;
+        bool is_made;
 
         if (!joint_find(gang, &joint))
                 return pw_gang_cause(gang, PW_PROTOCOL, "what is no joint was taken for one");
-        if (!gang->launch->flights->count || !channel_is_common(gang, &joint)) /* one is made: the device is theirs alone */
+        is_made = !channel_is_common(gang, &joint);
+        if (!gang->launch->flights->count || is_made) /* the device is theirs alone */
                 pw_flights_settle(gang);
+        making(gang, is_made);
         atomic_store_explicit(&gang->launch->own->joint.began, gang->seq, memory_order_relaxed);
         joint.from = pw_run_room(gang->view, &gang->node->inputs[0]).data;
         joint.to = pw_run_room(gang->view, &gang->node->outputs[0]).data;
         outcome = begin(gang, &joint);
         if (outcome.status == PW_OK)
                 outcome = await(gang, &joint);
+        making(gang, 0);
+        if (outcome.status == PW_OK && is_made)
+                atomic_store_explicit(&gang->launch->own->joint.in_vain, 0, memory_order_relaxed);
         atomic_store_explicit(&gang->launch->own->running_since_ns, 0, memory_order_release);
         if (outcome.status != PW_OK) {
                 give_up(gang, &outcome);

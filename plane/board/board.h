@@ -156,7 +156,7 @@ struct pw_joint_marks {
         _Atomic uint64_t id_seq;   /* as rank 0, what the channel of this gang is made from; 0: being written */
         _Atomic uint64_t id[16];
         _Atomic uint64_t began, launched; /* for people: the joint that it came to last, and whose part it launched last */
-        _Atomic uint32_t off;             /* not 0: it takes part in none */
+        _Atomic uint32_t off, making, in_vain; /* not 0: it takes part in none; what it is made with may not return; and did not */
 };
 
 /* What went wrong, for the daemon; read in order, before the done that follows it. */

@@ -94,7 +94,8 @@ static void test_down(void **state)
 static void test_refusals(void **state)
 {
         (void)state;
-        refuse((struct pw_slice_ask){ .device_count = 9 }, PW_TOO_LARGE, "slice of 9 devices: there are 8 of one kind, which a slice is of");
+        refuse((struct pw_slice_ask){ .device_count = 9 }, PW_TOO_LARGE,
+               "slice of 9 devices: there are 8 of one kind, which a slice is of");
         refuse((struct pw_slice_ask){ .device_count = 3, .kind = "cpu" }, PW_TOO_LARGE,
                "slice of 3 devices: there are 2 of kind cpu");
         refuse((struct pw_slice_ask){ .device_count = 1, .kind = "cuda" }, PW_TOO_LARGE,

@@ -75,6 +75,23 @@ static void at_first(void **state)
         }
 }
 
+/* Of processes that end as they make a communicator three in a row are enough: from then on GPUs read each other's memory. */
+static void again_and_again(void **state)
+{
+        struct nccl_scene scene = begin(state, "ncclCommInitRankConfig@1", "200ms");
+
+        for (int i = 0; i < 3; i++) {
+                struct pw_future *result = it_run_1(scene.program, scene.input);
+
+                it_fails_with(result, PW_TIME_LIMIT, "all-reduce");
+                pw_unref(result);
+        }
+        for (int i = 0; i < 2; i++)
+                nccl_expect_sum(it_run_1(scene.program, scene.input), 4);
+        assert_true(it_has_said(scene.host, "read each other's memory from now on text=\"3 processes ended as they made one\""));
+        nccl_scene_end(&scene);
+}
+
 /* It is launched behind functions, which are not to blame. */
 static void behind_functions(void **state)
 {
@@ -123,7 +140,8 @@ static void at_a_deadline(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(at_first), IT_FOLDER_TEST(behind_functions),
+        const struct CMUnitTest tests[] = { IT_FOLDER_TEST(at_first), IT_FOLDER_TEST(again_and_again),
+                                            IT_FOLDER_TEST(behind_functions),
                                             IT_FOLDER_TEST(at_a_deadline) };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,8 @@ static void a_module_that_is_loaded_for_ever(void **state)
         struct pw_slice *slice;
         struct pw_future *result;
 
-        it_start(host, IT_ARGS("--devices", "cpu:1", "--function-limit", "1s", "--host-memory", "64MiB", "--device-memory", "8MiB"));
+        it_start(host, IT_ARGS("--devices", "cpu:1", "--function-limit", "1s", "--host-memory", "64MiB", "--device-memory",
+                               "8MiB"));
         host->session = it_connect(host);
         slice = slice_of(host, "cpu", 1);
         result = run_on(host, slice, "endless/nop", false);

@@ -32,7 +32,7 @@ static void by_nccl(void **state)
 static void without_it(void **state)
 {
         static const struct { const char *conf, *library, *said, *advised; } cases[] = {
-                { NULL, "/nowhere/libnccl.so.2", "/nowhere/libnccl.so.2", "install NCCL 2.28 or newer" },
+                { NULL, "/nowhere/libnccl.so.2", "/nowhere/libnccl.so.2", "let --nccl-library name" },
                 { "version = 22700\n", NULL, "too old: is 2.27, needs 2.28", "install a newer one" },
         };
 

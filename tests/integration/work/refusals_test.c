@@ -159,6 +159,16 @@ static void modules_that_cannot_be_used(void **state)
         compile_fails(state, "broken/shapeless", PW_CRASHED, "broken/shapeless|SIGSEGV");
 }
 
+/* Whoever's it was: others do not wait for the pauses that an executor is given which ends again and again. */
+static void shape_functions_that_end_their_process(void **state)
+{
+        int64_t since_us = it_now_us();
+
+        for (int i = 0; i < 10; i++)
+                compile_fails(state, "broken/shapeless", PW_CRASHED, "call 0, broken/shapeless|SIGSEGV");
+        it_within("the describer is there each time", since_us, 10 * IT_SECOND);
+}
+
 /* broken/says: what the two return. */
 static struct pw_value *call_says(struct scene *scene, uint32_t shape, uint32_t run)
 {
@@ -400,7 +410,7 @@ int main(void)
                 IT_TEST(a_program_without_results),
                 IT_TEST(a_value_of_another_program),
                 IT_TEST(a_value_on_another_slice),
-                IT_TEST(modules_that_cannot_be_used),
+                IT_TEST(modules_that_cannot_be_used), IT_TEST(shape_functions_that_end_their_process),
                 IT_TEST(what_shape_functions_return),
                 IT_TEST(what_functions_return),
                 IT_TEST(a_shape_function_without_end),
