@@ -166,7 +166,7 @@ static void shape_functions_that_end_their_process(void **state)
 
         for (int i = 0; i < 10; i++)
                 compile_fails(state, "broken/shapeless", PW_CRASHED, "call 0, broken/shapeless|SIGSEGV");
-        it_within("the describer is there each time", since_us, 10 * IT_SECOND);
+        it_within("the describer is there each time", since_us, IT_SECOND / 2);
 }
 
 /* broken/says: what the two return. */
