@@ -15,6 +15,7 @@ struct pw_children {
         uint64_t start_us;            /* when one is started again; UINT64_MAX: none waits for that */
         uint64_t gave_up_us;          /* when to look whether joints were given up that had to be; 0: none had */
         uint64_t looked_us;           /* when functions were looked at that take too long */
+        uint64_t stalls_us;           /* likewise, for what stands still */
         uint64_t shortest_limit_us;   /* of all functions ever compiled in; 0: none has one */
         struct pw_error refused;      /* status not PW_OK: a device could not be opened as the daemon started, which ends */
         bool tried_cache, has_cache;  /* cuda_cache.h */

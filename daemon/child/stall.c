@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #define SLACK_US UINT64_C(30000000)
+#define LOOKS 32u /* in that time: each goes through all that is ordered */
 
 /* 0: each may take as long as it likes. */
 static uint64_t most_us(const struct pw_daemon *daemon)
@@ -65,7 +66,10 @@ void pw_stalls_tick(struct pw_daemon *daemon, uint64_t now_us)
 {
         uint64_t most = most_us(daemon);
 
-        for (uint32_t i = 0; most && i < daemon->device_count; i++) {
+        if (!most || now_us - daemon->children.stalls_us < most / LOOKS)
+                return;
+        daemon->children.stalls_us = now_us;
+        for (uint32_t i = 0; i < daemon->device_count; i++) {
                 struct pw_child *child = &daemon->children.all[i];
                 struct pw_gang_row oldest;
 

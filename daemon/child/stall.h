@@ -9,7 +9,8 @@
 
 #include "daemon/child/child.h"
 
-/* Looks at all devices, and ends the executors of those that have stood still for too long: as often as limits are looked at. */
+/* Looks at all devices, now and then, and ends the executors of those that have stood still for too long: called as often as limits
+ * are looked at. */
 void pw_stalls_tick(struct pw_daemon *daemon, uint64_t now_us);
 /* When that ends the executor of `device`, where gang `seq` is its oldest, about; UINT64_MAX: never. */
 uint64_t pw_stall_ends_us(const struct pw_daemon *daemon, uint32_t device, uint64_t seq);
