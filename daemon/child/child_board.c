@@ -135,6 +135,7 @@ void pw_child_board_down(struct pw_child *child, enum pw_status status)
         char how[200];
 
         atomic_store(&child->board->launching, 0);
+        atomic_store(&child->board->loading, 0);
         pw_boards_poll(daemon->boards, daemon->scheduler, pw_now_us());
         pw_boards_settle(daemon->boards, daemon->scheduler, child->number);
         if (pw_boards_next_gang(daemon->boards, child->number, &oldest) && was_in(child, &place, oldest.seq))

@@ -15,11 +15,14 @@
  * takes so long does not come back. */
 #define LAUNCH_US 10000000u
 
-/* The limit of a function: its call's, but no more than what the operator gives each. 0: none. */
-static uint64_t limit_of(const struct pw_daemon *daemon, const struct pw_image_node *node)
+/* The limit of a function: its call's, but no more than what the operator gives each. 0: none. That of its call is not for the
+ * module that it is loaded from, the first time. */
+static uint64_t limit_of(const struct pw_child *child, uint64_t seq, const struct pw_image_node *node)
 {
-        uint64_t most_us = daemon->settings.function_limit_us;
+        uint64_t most_us = child->daemon->settings.function_limit_us;
 
+        if (atomic_load(&child->board->loading) == seq)
+                return most_us;
         return !node->time_limit_us ? most_us : most_us ? pw_min_u64(node->time_limit_us, most_us) : node->time_limit_us;
 }
 
@@ -69,10 +72,11 @@ static uint64_t span_over_us(const struct pw_daemon *daemon, const struct pw_chi
         const char *name;
         uint64_t limit, run;
 
-        if (!span->seq || !pw_child_gang(daemon, child->number, span->seq, &node, &name, &run) || !limit_of(daemon, node))
+        if (!span->seq || !pw_child_gang(daemon, child->number, span->seq, &node, &name, &run) ||
+            !limit_of(child, span->seq, node))
                 return UINT64_MAX;
         /* Each of those that end together has its time. */
-        limit = pw_min_u64(limit_of(daemon, node), UINT64_MAX / PW_TOGETHER_MOST) *
+        limit = pw_min_u64(limit_of(child, span->seq, node), UINT64_MAX / PW_TOGETHER_MOST) *
                 pw_min_u64(pw_max_u64(span->together, 1), PW_TOGETHER_MOST);
         return span->since_ns / 1000 + pw_min_u64(limit, UINT64_MAX - span->since_ns / 1000);
 }
@@ -117,7 +121,7 @@ uint64_t pw_child_over_us(const struct pw_daemon *daemon, uint32_t device, uint6
         if (over_us < UINT64_MAX && !pw_child_gang(daemon, device, seq, &node, &name, &run))
                 return UINT64_MAX;
         if (over_us < UINT64_MAX)
-                *ret_limit_us = limit_of(daemon, node);
+                *ret_limit_us = limit_of(child, seq, node);
         return over_us;
 }
 
@@ -266,7 +270,7 @@ static void end_over(struct pw_daemon *daemon, struct pw_child *child, uint64_t 
         } else if (order.node->kind == PW_NODE_TRANSFER && !is_hung(daemon, child, seq, now_us)) {
                 give_up(daemon, child->number, seq, PW_TIME_LIMIT);
         } else {
-                snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(limit_of(daemon, order.node), limit));
+                snprintf(why, sizeof why, "over its time limit of %s", pw_duration_format(limit_of(child, seq, order.node), limit));
                 kill_in(daemon, child->number, seq, PW_TIME_LIMIT, why);
         }
 }

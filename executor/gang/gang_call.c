@@ -113,9 +113,12 @@ static void function_find(struct pw_exec_gang *gang)
         enum pw_status status;
         struct pw_error err;
 
-        pw_launch_launching(gang->launch, gang->seq); /* code of modules runs, which may not come back */
+        /* Code of modules runs, which may not come back. */
+        atomic_store_explicit(&gang->launch->own->loading, gang->seq, memory_order_relaxed);
+        pw_launch_launching(gang->launch, gang->seq);
         status = pw_program_function_find(&gang->launch->programs, gang->node, &err);
         pw_launch_launching(gang->launch, 0);
+        atomic_store_explicit(&gang->launch->own->loading, 0, memory_order_relaxed);
         if (status != PW_OK)
                 pw_launch_die(gang->launch, &err);
         gang->node->task.error_text = gang->launch->text;

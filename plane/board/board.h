@@ -183,7 +183,7 @@ struct pw_device_board {
         _Alignas(64) _Atomic uint64_t running;   /* seq of the gang being run (its function or its wait), 0: none */
         _Atomic uint64_t running_since_ns;       /* of functions, about, and of joints, from when all have come; 0: not in one */
         _Atomic uint64_t running_together;       /* so many functions may end with that one, itself among them */
-        _Atomic uint64_t launching, launching_since_ns; /* seq of a gang whose function launches its work; 0: none does */
+        _Atomic uint64_t launching, launching_since_ns, loading; /* seq of one whose function launches work, or is loaded; or 0 */
         _Atomic uint64_t started_ns;             /* when it began with `running`, for listings */
         _Atomic uint64_t busy_ns;                /* in gangs, their waits included */
         /* Daemon, after a process of this device ended in gang `seq`: the next one comes to that gang first, runs nothing of it,

@@ -43,7 +43,7 @@ static void expect_alive(struct it_host *host, struct pw_slice *slice)
         pw_unref(result);
 }
 
-/* What its constructor does is the function's that it is loaded for. */
+/* What its constructor does is the function's that it is loaded for, but for that one's own limit. */
 static void a_module_that_is_loaded_for_ever(void **state)
 {
         struct it_host *host = *state;

@@ -1,4 +1,5 @@
-/* The module `endless`: an executor that loads it is in that for ever, and the describer is not. `nop` copies. */
+/* The module `endless`: an executor that loads it is in that for ever, and the describer is not. `nop` copies;
+ * its time limit, 50 ms, is not for that. */
 #include "pathways_module.h"
 
 #include <fcntl.h>
@@ -21,4 +22,4 @@ static enum pw_status nop(struct pw_task *task)
         return PW_OK;
 }
 
-PW_MODULE("endless", PW_FUNCTION(nop, .shape = pw_shape_as_input_0));
+PW_MODULE("endless", PW_FUNCTION(nop, .shape = pw_shape_as_input_0, .time_limit_us = 50000));
