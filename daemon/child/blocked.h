@@ -1,8 +1,8 @@
 /* What a gang that an executor has taken up still waits for before its function, load or transfer begins: the executor looks at
  * the same words in the same order (executor/gang/gang.c).
  */
-#ifndef PW_DAEMON_BLOCKED_H
-#define PW_DAEMON_BLOCKED_H
+#ifndef PW_DAEMON_CHILD_BLOCKED_H
+#define PW_DAEMON_CHILD_BLOCKED_H
 
 #include "daemon/child/child.h"
 
