@@ -1,6 +1,7 @@
 /* redis-server, started and ended. */
 #include "tests/conformance/server.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
 #include <setjmp.h>
@@ -84,15 +85,21 @@ void server_kill(struct server *server)
         server->pid = 0;
 }
 
+/* With the sockets that hosts left there which were killed. */
 void server_end(struct server *server)
 {
-        char path[96];
+        struct dirent *entry;
+        char path[400];
+        DIR *folder;
 
         server_kill(server);
-        snprintf(path, sizeof path, "%s/redis.sock", server->folder);
-        unlink(path);
-        snprintf(path, sizeof path, "%s/dump.rdb", server->folder);
-        unlink(path);
+        folder = opendir(server->folder);
+        while (folder && (entry = readdir(folder))) {
+                snprintf(path, sizeof path, "%s/%s", server->folder, entry->d_name);
+                unlink(path);
+        }
+        if (folder)
+                closedir(folder);
         rmdir(server->folder);
 }
 
