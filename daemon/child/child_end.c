@@ -49,12 +49,11 @@ static bool is_by_no_code(const siginfo_t *info)
 /* What it was killed for; else one that launches its work behind what the device does is first to be blamed. */
 static uint64_t ended_in(const struct pw_child *child, const siginfo_t *info)
 {
-        bool by_device = is_by_no_code(info);
         uint64_t seq = child->kill_seq;
 
         if (!child->board)
                 return 0;
-        if (!seq && !by_device && !child->kill_reason[0])
+        if (!seq && !is_by_no_code(info) && !child->kill_reason[0])
                 seq = atomic_load(&child->board->launching);
         seq = seq ? seq : atomic_load(&child->board->running);
         return seq > atomic_load(&child->board->done.seq) ? seq : 0;

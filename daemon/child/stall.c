@@ -19,7 +19,7 @@ static uint64_t most_us(const struct pw_daemon *daemon)
 }
 
 /* Will another device come to it, or to what it waits for in another island? One that is being started again will, too. */
-static bool is_on_its_way(const struct pw_daemon *daemon, uint32_t device, const struct pw_gang_row *gang, uint64_t members)
+static bool is_on_its_way(const struct pw_daemon *daemon, uint32_t device, const struct pw_gang_row *gang)
 {
         struct pw_gang_row other;
 
@@ -27,7 +27,7 @@ static bool is_on_its_way(const struct pw_daemon *daemon, uint32_t device, const
                 return true;
         if (!pw_boards_next_gang(daemon->boards, device, &other))
                 return false;
-        if (members >> device & 1)
+        if (gang->members >> device & 1)
                 return other.seq < gang->seq;
         return other.run != gang->run || other.node < gang->node;
 }
@@ -47,7 +47,7 @@ static bool awaits_others(const struct pw_daemon *daemon, uint32_t device, const
         if (order.node->phase != PW_PHASE_WHOLE && pw_scheduler_run_row(daemon->scheduler, gang->run, &run, &last))
                 others |= run.devices;
         for (others &= ~(UINT64_C(1) << device); others; others &= others - 1)
-                if (is_on_its_way(daemon, (uint32_t)__builtin_ctzll(others), gang, gang->members))
+                if (is_on_its_way(daemon, (uint32_t)__builtin_ctzll(others), gang))
                         return true;
         return false;
 }

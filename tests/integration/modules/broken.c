@@ -18,7 +18,7 @@
  *   head   writes nonsense into the head of the reports;   spoilt   calls all that it ever wrote spoilt; both return
  *   denies   writes into its board that it is in no gang, and ends its process; it has no input.   launches   the same, and that
  *   it launches its own;   arrives   the same, and that it has come to it
- *   hides    goes on for ever, and on writing into its board that it is in no gang
+ *   hides    writes into its board that it is in no gang, and goes on for ever
  *   silent   clears the bitmaps of who sleeps for whom, and every bell, for 100 ms
  *   late   writes its output, an f64 [12 MiB], once nobody holds the lock of the file whose path is its params
  */
@@ -237,9 +237,16 @@ static enum pw_status after_scribbling(struct pw_task *task, void (*scribble)(st
 static void scribble_count(struct pw_device_board *board) { atomic_store(&board->done.count, UINT64_C(1) << 60); }
 static void scribble_seq(struct pw_device_board *board) { atomic_store(&board->done.seq, UINT64_C(1) << 60); }
 static void scribble_tail(struct pw_device_board *board) { atomic_fetch_add(&board->report_tail, PW_REPORTS + 1); }
+static void scribble_place(struct pw_device_board *board)
+{
+        atomic_store(&board->running, 0);
+        atomic_store(&board->running_since_ns, 0);
+        atomic_store(&board->launching, 0);
+}
 static enum pw_status count(struct pw_task *task) { return after_scribbling(task, scribble_count); }
 static enum pw_status seq(struct pw_task *task) { return after_scribbling(task, scribble_seq); }
 static enum pw_status tail(struct pw_task *task) { return after_scribbling(task, scribble_tail); }
+static enum pw_status hides(struct pw_task *task) { return after_scribbling(task, scribble_place); }
 
 /* In none, as the daemon sees it. */
 static enum pw_status vanish(struct pw_task *task, bool launching, bool marked)
@@ -256,19 +263,6 @@ static enum pw_status vanish(struct pw_task *task, bool launching, bool marked)
                 atomic_store(&board->marks[own % PW_ORDER_LOG].seq, own);
         atomic_store(&board->running, 0);
         return (enum pw_status)kill(getpid(), SIGKILL);
-}
-
-static enum pw_status hides(struct pw_task *task)
-{
-        struct pw_device_board *board = own_map("pathways-device-board");
-
-        while (board) {
-                atomic_store(&board->running, 0);
-                atomic_store(&board->running_since_ns, 0);
-                atomic_store(&board->launching, 0);
-                nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-        }
-        return pw_task_fail(task, "no board");
 }
 
 static enum pw_status denies(struct pw_task *task) { return vanish(task, false, false); }
