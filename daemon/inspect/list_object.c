@@ -155,6 +155,14 @@ static void describe_maker(struct pw_rows *rows, const struct pw_object *object,
         pw_rows_text(rows, "node", "%u %s", node, pw_image_text(image, pw_image_node(image, node)->name));
 }
 
+/* Its room in host memory. One that was moved there, or is a copy of another host's, lies in the room of what backs it. */
+static uint64_t host_bytes(const struct pw_daemon *daemon, const struct pw_object_row *row, const struct pw_shard_list *list)
+{
+        if (row->object && row->object->backed)
+                return pw_object_room(daemon->store, row->object->backing).bytes;
+        return list ? 0 : row->room_bytes;
+}
+
 static void describe_charge(struct pw_lister *lister, const struct pw_object_row *row, const struct pw_shard_list *list)
 {
         struct pw_rows *rows = lister->rows;
@@ -165,7 +173,7 @@ static void describe_charge(struct pw_lister *lister, const struct pw_object_row
                 device_bytes += list->shards[i].device.device == PW_SHARD_IN_HOST ? 0 : list->shards[i].bytes;
         pw_rows_text(rows, "tenant", "%s", row->tenant ? row->tenant : "-");
         pw_rows_text(rows, "charged", "%s", pw_store_charge_text(lister->daemon->store, &row->charge, owner, sizeof owner));
-        pw_rows_number(rows, "host_bytes", list ? 0 : row->room_bytes);
+        pw_rows_number(rows, "host_bytes", host_bytes(lister->daemon, row, list));
         pw_rows_number(rows, "device_bytes", device_bytes);
 }
 

@@ -74,6 +74,24 @@ static void expect_where(struct pw_session *session, struct pw_future *future, c
         pw_listing_free(object);
 }
 
+/* What `object` says that it takes there, and what `owners` says of whom it is charged to, who has nothing else there. */
+static void expect_host_bytes(struct pw_session *session, struct pw_future *future, uint64_t bytes)
+{
+        char id[PW_ID_TEXT_BYTES];
+        struct pw_listing *object = it_list(session, "object", pw_id_format(pw_future_id(future), id));
+        struct pw_listing *owners = it_list(session, "owners", NULL);
+        size_t row = it_find(object, "part", "object");
+        uint64_t room_bytes = (uint64_t)it_number(object, row, "host_bytes"), charged_bytes = 0;
+
+        assert_true(room_bytes >= bytes && room_bytes <= 2 * bytes);
+        for (size_t i = 0; i < it_rows(owners); i++)
+                if (!strcmp(it_text(owners, i, "client"), it_text(object, row, "charged")))
+                        charged_bytes += (uint64_t)it_number(owners, i, "host_bytes");
+        assert_true(charged_bytes >= room_bytes);
+        pw_listing_free(owners);
+        pw_listing_free(object);
+}
+
 /* --- there and back ------------------------------------------------------------------------------------------------------- */
 
 static void there_and_back(void **state)
@@ -90,6 +108,7 @@ static void there_and_back(void **state)
                 it_ok(pw_relocate(&future, to_host, IT_ERR));
                 expect_on_devices(host->session, false);
                 expect_where(host->session, future, "moved there");
+                expect_host_bytes(host->session, future, BYTES);
                 it_ok(pw_future_info(future, &info, IT_ERR));
                 assert_int_equal(info.shard_count, 1);
                 assert_int_equal(info.dims.dim[0], ROWS);
@@ -97,6 +116,7 @@ static void there_and_back(void **state)
                 it_ok(pw_relocate(&future, to_host, IT_ERR)); /* it is there */
                 it_ok(pw_relocate(&future, &back, IT_ERR));
                 expect_on_devices(host->session, true);
+                expect_host_bytes(host->session, future, 0);
                 it_ok(pw_future_info(future, &info, IT_ERR));
                 assert_int_equal(info.shard_count, 2);
                 expect(future, COUNT, 7);
