@@ -93,12 +93,22 @@ void pw_launch_free(struct pw_launch *launch)
 
 /* --- one gang ------------------------------------------------------------------------------------------------------------ */
 
-/* Readers see whole records up to history_count, and look at the count again for those that may have been overwritten. */
-static void history_add(struct pw_device_board *board, const struct pw_history *gang)
+/* Readers see whole records up to history_count, and look at the count again for those that may have been overwritten. Member by
+ * member: a record that is made elsewhere and copied is read before it is written, which costs as much as the rest. */
+static void history_add(const struct pw_launch *launch, const struct pw_exec_gang *gang, const struct pw_launch_span *span,
+                        enum pw_status status)
 {
+        struct pw_device_board *board = launch->own;
         uint64_t count = atomic_load_explicit(&board->history_count, memory_order_relaxed);
+        struct pw_history *record = &board->history[count % PW_HISTORY];
 
-        board->history[count % PW_HISTORY] = *gang;
+        record->seq = gang->seq;
+        record->run = gang->view->run;
+        record->start_ns = span->start_ns;
+        record->end_ns = span->end_ns;
+        record->node = gang->index;
+        record->status = status;
+        record->peak_bytes = gang->view->peak_bytes;
         atomic_store_explicit(&board->history_count, count + 1, memory_order_release);
 }
 
@@ -140,9 +150,7 @@ void pw_launch_ended(struct pw_launch *launch, const struct pw_exec_gang *gang, 
 {
         atomic_store_explicit(&launch->own->busy_ns, atomic_load_explicit(&launch->own->busy_ns, memory_order_relaxed) +
                                                              span->end_ns - span->start_ns, memory_order_relaxed);
-        history_add(launch->own, &(struct pw_history){ .seq = gang->seq, .run = gang->view->run, .start_ns = span->start_ns,
-                                                       .end_ns = span->end_ns, .node = gang->index, .status = status,
-                                                       .peak_bytes = gang->view->peak_bytes });
+        history_add(launch, gang, span, status);
         publish_done(launch, gang->seq);
 }
 
